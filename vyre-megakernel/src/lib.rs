@@ -1,0 +1,2 @@
+//! Whole-program compile requests and artifacts for Vyre
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Artifact sessions for Vyre: compile, admit, materialise, submit
+#![forbid(unsafe_code)]
