@@ -1,2 +1,5 @@
-//! The Vyre compute IR: builder, text and wire forms, checker, reference machine and optimiser
+//! The Vyre compute IR: programs as data, their typed builder, text and wire forms, the checker that
+//! proves them sound, the reference machine that defines what they mean, and the optimiser.
 #![forbid(unsafe_code)]
+
+pub mod ir;

@@ -1,2 +1,20 @@
-//! Op tables, data types, scalar semantics and device profiles of the Vyre compute IR
+//! The specification of the Vyre compute IR as data: element types, op tables with their scalar
+//! semantics, memory model vocabulary, device profiles and compile options.
+//!
+//! Every op is one row of a table in [`ops`]. The row states its wire tag, name, type rule, algebraic
+//! laws, NaN rule, error bound, native mapping and evaluation; the folder, the reference machine, the
+//! checker, the text and wire forms, the emitter and the documentation are projections of that row.
 #![forbid(unsafe_code)]
+
+mod capability;
+mod memory;
+pub mod ops;
+mod options;
+mod types;
+mod value;
+
+pub use capability::{Capability, CapabilitySet, DeviceProfile, Quirks};
+pub use memory::{Access, Axis, BuiltIn, MemoryOrdering};
+pub use options::CompileOptions;
+pub use types::{DataType, Element, TypeSet, class};
+pub use value::{Comparison, ErrorBound, NanRule, Value};

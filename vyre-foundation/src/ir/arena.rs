@@ -1,0 +1,460 @@
+//! The one way to make a [`Program`]: tables in any order, brought to normal form by
+//! [`Arena::finish`].
+
+use std::collections::HashMap;
+
+use super::{
+    Array, Buffer, BufferId, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Param, ParamId,
+    Place, PrivateId, Program, RegionId, SharedId, VarId, Variable,
+};
+
+/// A program under construction.
+///
+/// Ids are those of the arena, not of the finished program: [`Renumbering`] relates them.
+#[derive(Clone, Debug)]
+pub struct Arena {
+    program: Program,
+    interned: HashMap<Expr, ExprId>,
+    interned_extents: HashMap<Extent, ExtentId>,
+}
+
+/// What is wrong with an arena's structure, so that it is no program at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArenaError {
+    /// An id names nothing.
+    #[error("{what} {index} is referred to, but there are only {count}")]
+    Dangling {
+        /// Which table.
+        what: &'static str,
+        /// The id.
+        index: u32,
+        /// The table's size.
+        count: u32,
+    },
+    /// An expression or extent reads itself, directly or not, or one made later.
+    #[error("{what} {index} reads one that is not made before it")]
+    Order {
+        /// Which table.
+        what: &'static str,
+        /// The id.
+        index: u32,
+    },
+    /// A node or region stands at more than one place, or holds itself.
+    #[error("{what} {index} stands at more than one place")]
+    Shared {
+        /// Which table.
+        what: &'static str,
+        /// The id.
+        index: u32,
+    },
+    /// A node that is in no region is read.
+    #[error("node {0} is read but stands nowhere in the body")]
+    Unplaced(u32),
+    /// A table has more entries than a `u32` can number.
+    #[error("there are more than 2^32 - 1 entries in the table of {0}s")]
+    TooMany(&'static str),
+}
+
+/// Where the arena's nodes and expressions went.
+#[derive(Clone, Debug, Default)]
+pub struct Renumbering {
+    nodes: Vec<Option<NodeId>>,
+    exprs: Vec<Option<ExprId>>,
+}
+
+impl Renumbering {
+    /// The finished program's id of an arena node, unless it stood nowhere.
+    pub fn node(&self, id: NodeId) -> Option<NodeId> {
+        self.nodes.get(id.index()).copied().flatten()
+    }
+
+    /// The finished program's id of an arena expression, unless it was unused.
+    pub fn expr(&self, id: ExprId) -> Option<ExprId> {
+        self.exprs.get(id.index()).copied().flatten()
+    }
+}
+
+macro_rules! pushes {
+    ($($(#[$doc:meta])* $method:ident $table:ident $item:ty => $id:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $method(&mut self, item: $item) -> $id {
+            self.program.$table.push(item);
+            $id::new(self.program.$table.len() as u32 - 1)
+        }
+    )*};
+}
+
+impl Arena {
+    /// An empty program of this name: a domain of one point and an empty body.
+    pub fn new(name: impl Into<String>) -> Self {
+        let one = ExtentId::new(0);
+        let program = Program {
+            name: name.into(),
+            launch: Launch::Domain { extent: [one; 3], axes: 1 },
+            buffers: Vec::new(),
+            params: Vec::new(),
+            shared: Vec::new(),
+            privates: Vec::new(),
+            vars: Vec::new(),
+            extents: vec![Extent::Literal(1)],
+            exprs: Vec::new(),
+            nodes: Vec::new(),
+            regions: vec![Vec::new()],
+        };
+        Self {
+            program,
+            interned: HashMap::new(),
+            interned_extents: HashMap::from([(Extent::Literal(1), one)]),
+        }
+    }
+
+    /// An arena that holds the program's declarations and launch, with an empty body: what an optimiser
+    /// pass rebuilds into.
+    pub fn with_declarations_of(program: &Program) -> Self {
+        let mut arena = Self::new(program.name.clone());
+        arena.program =
+            Program { exprs: Vec::new(), nodes: Vec::new(), regions: vec![Vec::new()], ..program.clone() };
+        arena.interned_extents =
+            program.extents.iter().enumerate().map(|(i, &x)| (x, ExtentId::new(i as u32))).collect();
+        arena
+    }
+
+    /// The tables as they are, not in normal form.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pushes! {
+        /// Declares a buffer.
+        buffer buffers Buffer => BufferId;
+        /// Declares a parameter.
+        param params Param => ParamId;
+        /// Declares a workgroup-shared array.
+        shared shared Array => SharedId;
+        /// Declares a private array.
+        private privates Array => PrivateId;
+        /// Declares a variable; a [`Node::Declare`] says where.
+        var vars Variable => VarId;
+        /// Makes a node; [`Arena::place_node`] says where it stands.
+        node nodes Node => NodeId;
+    }
+
+    /// Changes a buffer's count, for counts that refer to buffers declared later.
+    pub fn set_count(&mut self, buffer: BufferId, count: Count) {
+        if let Some(entry) = self.program.buffers.get_mut(buffer.index()) {
+            entry.count = count;
+        }
+    }
+
+    /// Sets the launch.
+    pub fn set_launch(&mut self, launch: Launch) {
+        self.program.launch = launch;
+    }
+
+    /// An extent; equal ones are one.
+    pub fn extent(&mut self, extent: Extent) -> ExtentId {
+        let next = ExtentId::new(self.program.extents.len() as u32);
+        let id = *self.interned_extents.entry(extent).or_insert(next);
+        if id == next {
+            self.program.extents.push(extent);
+        }
+        id
+    }
+
+    /// An expression; equal ones are one. Its operands exist.
+    pub fn expr(&mut self, expr: Expr) -> ExprId {
+        let next = ExprId::new(self.program.exprs.len() as u32);
+        let id = *self.interned.entry(expr).or_insert(next);
+        if id == next {
+            self.program.exprs.push(expr);
+        }
+        id
+    }
+
+    /// A new, empty region.
+    pub fn region(&mut self) -> RegionId {
+        self.program.regions.push(Vec::new());
+        RegionId::new(self.program.regions.len() as u32 - 1)
+    }
+
+    /// Puts a node at the end of a region.
+    pub fn place_node(&mut self, region: RegionId, node: NodeId) {
+        if let Some(nodes) = self.program.regions.get_mut(region.index()) {
+            nodes.push(node);
+        }
+    }
+
+    /// Makes a node at the end of a region.
+    pub fn push(&mut self, region: RegionId, node: Node) -> NodeId {
+        let id = self.node(node);
+        self.place_node(region, id);
+        id
+    }
+
+    /// Changes a node that was made before, for loops whose body refers to them.
+    pub fn replace_node(&mut self, id: NodeId, node: Node) {
+        if let Some(entry) = self.program.nodes.get_mut(id.index()) {
+            *entry = node;
+        }
+    }
+
+    /// The program in normal form.
+    ///
+    /// # Errors
+    /// If ids dangle, expressions are not in order, or a node stands at two places.
+    pub fn finish(self) -> Result<(Program, Renumbering), ArenaError> {
+        Normalizer::new(self.program)?.run()
+    }
+}
+
+/// Renumbers by a walk in text order.
+struct Normalizer {
+    source: Program,
+    nodes: Vec<Option<NodeId>>,
+    regions: Vec<Option<RegionId>>,
+    exprs: Vec<Option<ExprId>>,
+    extents: Vec<Option<ExtentId>>,
+    out_nodes: Vec<Node>,
+    out_regions: Vec<Vec<NodeId>>,
+    out_exprs: Vec<Expr>,
+    out_extents: Vec<Extent>,
+}
+
+impl Normalizer {
+    fn new(source: Program) -> Result<Self, ArenaError> {
+        let sizes = [
+            ("buffer", source.buffers.len()),
+            ("node", source.nodes.len()),
+            ("region", source.regions.len()),
+            ("expression", source.exprs.len()),
+            ("extent", source.extents.len()),
+        ];
+        if let Some((what, _)) = sizes.into_iter().find(|&(_, len)| len > u32::MAX as usize) {
+            return Err(ArenaError::TooMany(what));
+        }
+        Ok(Self {
+            nodes: vec![None; source.nodes.len()],
+            regions: vec![None; source.regions.len()],
+            exprs: vec![None; source.exprs.len()],
+            extents: vec![None; source.extents.len()],
+            out_nodes: Vec::new(),
+            out_regions: Vec::new(),
+            out_exprs: Vec::new(),
+            out_extents: Vec::new(),
+            source,
+        })
+    }
+
+    fn run(mut self) -> Result<(Program, Renumbering), ArenaError> {
+        for i in 0..self.source.buffers.len() {
+            if let Count::Extent(x) = self.source.buffers[i].count {
+                let x = self.extent(x)?;
+                self.source.buffers[i].count = Count::Extent(x);
+            }
+        }
+        let mut mapped = self.source.launch.extents();
+        for x in &mut mapped {
+            *x = self.extent(*x)?;
+        }
+        self.source.launch = match self.source.launch {
+            Launch::Domain { axes, .. } => Launch::Domain { extent: mapped, axes },
+            Launch::Workgroups { size, .. } => Launch::Workgroups { size, count: mapped },
+        };
+        self.place_region(RegionId::new(0))?;
+        // Nodes are numbered; now that every `Result` can be mapped, number the expressions.
+        self.number_exprs()?;
+        let renumbering = Renumbering { nodes: self.nodes, exprs: self.exprs };
+        let program = Program {
+            nodes: self.out_nodes,
+            regions: self.out_regions,
+            exprs: self.out_exprs,
+            extents: self.out_extents,
+            ..self.source
+        };
+        Ok((program, renumbering))
+    }
+
+    /// Numbers regions and nodes in text order: a node before its regions, a region before the next node.
+    fn place_region(&mut self, root: RegionId) -> Result<(), ArenaError> {
+        // Each frame is a region (old id) and the position of its next node.
+        let mut stack = vec![(root, 0usize)];
+        self.open_region(root)?;
+        while let Some((region, position)) = stack.pop() {
+            let Some(&node) = self.source.regions[region.index()].get(position) else { continue };
+            stack.push((region, position + 1));
+            let table = self.source.nodes.len();
+            let Some(slot) = self.nodes.get_mut(node.index()) else {
+                return Err(ArenaError::Dangling { what: "node", index: node.raw(), count: table as u32 });
+            };
+            if slot.is_some() {
+                return Err(ArenaError::Shared { what: "node", index: node.raw() });
+            }
+            let new = NodeId::new(self.out_nodes.len() as u32);
+            *slot = Some(new);
+            let body = self.source.nodes[node.index()];
+            self.check_place(&body)?;
+            self.out_nodes.push(body);
+            if let Some(Some(home)) = self.regions.get(region.index()) {
+                self.out_regions[home.index()].push(new);
+            }
+            let children: Vec<_> = body.regions().collect();
+            for &child in &children {
+                self.open_region(child)?;
+            }
+            stack.extend(children.into_iter().rev().map(|child| (child, 0)));
+            let map: Vec<_> = self.out_nodes[new.index()].regions().collect();
+            let mut renamed = map.iter().map(|r| self.regions[r.index()]);
+            let renamed: Option<Vec<_>> = renamed.by_ref().collect();
+            if let Some(renamed) = renamed {
+                let mut next = renamed.into_iter();
+                let node = self.out_nodes[new.index()];
+                self.out_nodes[new.index()] = node.map_regions(|r| next.next().unwrap_or(r));
+            }
+        }
+        Ok(())
+    }
+
+    fn open_region(&mut self, id: RegionId) -> Result<(), ArenaError> {
+        let count = self.source.regions.len() as u32;
+        let new = RegionId::new(self.out_regions.len() as u32);
+        match self.regions.get_mut(id.index()) {
+            None => Err(ArenaError::Dangling { what: "region", index: id.raw(), count }),
+            Some(Some(_)) => Err(ArenaError::Shared { what: "region", index: id.raw() }),
+            Some(slot) => {
+                *slot = Some(new);
+                self.out_regions.push(Vec::new());
+                Ok(())
+            }
+        }
+    }
+
+    fn check_place(&self, node: &Node) -> Result<(), ArenaError> {
+        let in_range = |what, index: u32, count: usize| {
+            if (index as usize) < count {
+                Ok(())
+            } else {
+                Err(ArenaError::Dangling { what, index, count: count as u32 })
+            }
+        };
+        match node.place() {
+            Some(Place::Buffer(id)) => in_range("buffer", id.raw(), self.source.buffers.len())?,
+            Some(Place::Shared(id)) => in_range("shared array", id.raw(), self.source.shared.len())?,
+            Some(Place::Private(id)) => in_range("private array", id.raw(), self.source.privates.len())?,
+            None => {}
+        }
+        if let Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } = *node {
+            in_range("variable", var.raw(), self.source.vars.len())?;
+        }
+        Ok(())
+    }
+
+    /// Numbers expressions by first use in text order, operands before users.
+    fn number_exprs(&mut self) -> Result<(), ArenaError> {
+        for i in 0..self.out_nodes.len() {
+            let node = self.out_nodes[i];
+            for operand in node.operands() {
+                self.expr(operand)?;
+            }
+            let exprs = &self.exprs;
+            self.out_nodes[i] = node.map_operands(|e| exprs[e.index()].unwrap_or(e));
+        }
+        Ok(())
+    }
+
+    fn expr(&mut self, root: ExprId) -> Result<(), ArenaError> {
+        let count = self.source.exprs.len() as u32;
+        let mut stack = vec![root];
+        while let Some(&id) = stack.last() {
+            match self.exprs.get(id.index()) {
+                None => return Err(ArenaError::Dangling { what: "expression", index: id.raw(), count }),
+                Some(Some(_)) => {
+                    stack.pop();
+                    continue;
+                }
+                Some(None) => {}
+            }
+            let expr = self.source.exprs[id.index()];
+            let depth = stack.len();
+            for operand in expr.operands() {
+                if operand.raw() >= id.raw() {
+                    return Err(ArenaError::Order { what: "expression", index: id.raw() });
+                }
+                if self.exprs[operand.index()].is_none() {
+                    stack.push(operand);
+                }
+            }
+            if stack.len() > depth {
+                // The first operand is numbered first.
+                stack[depth..].reverse();
+                continue;
+            }
+            stack.pop();
+            let exprs = &self.exprs;
+            let mut mapped = expr.map_operands(|e| exprs[e.index()].unwrap_or(e));
+            match &mut mapped {
+                Expr::Result(node) | Expr::LoopVar(node) => {
+                    let new = self.nodes.get(node.index()).copied().flatten();
+                    *node = new.ok_or(ArenaError::Unplaced(node.raw()))?;
+                }
+                Expr::Param(id) if id.index() >= self.source.params.len() => {
+                    let count = self.source.params.len() as u32;
+                    return Err(ArenaError::Dangling { what: "parameter", index: id.raw(), count });
+                }
+                Expr::Length(id) if id.index() >= self.source.buffers.len() => {
+                    let count = self.source.buffers.len() as u32;
+                    return Err(ArenaError::Dangling { what: "buffer", index: id.raw(), count });
+                }
+                _ => {}
+            }
+            self.exprs[id.index()] = Some(ExprId::new(self.out_exprs.len() as u32));
+            self.out_exprs.push(mapped);
+        }
+        Ok(())
+    }
+
+    fn extent(&mut self, root: ExtentId) -> Result<ExtentId, ArenaError> {
+        let count = self.source.extents.len() as u32;
+        let mut stack = vec![root];
+        while let Some(&id) = stack.last() {
+            match self.extents.get(id.index()) {
+                None => return Err(ArenaError::Dangling { what: "extent", index: id.raw(), count }),
+                Some(Some(_)) => {
+                    stack.pop();
+                    continue;
+                }
+                Some(None) => {}
+            }
+            let extent = self.source.extents[id.index()];
+            let depth = stack.len();
+            for operand in extent.operands().into_iter().flatten() {
+                if operand.raw() >= id.raw() {
+                    return Err(ArenaError::Order { what: "extent", index: id.raw() });
+                }
+                if self.extents[operand.index()].is_none() {
+                    stack.push(operand);
+                }
+            }
+            if stack.len() > depth {
+                stack[depth..].reverse();
+                continue;
+            }
+            stack.pop();
+            match extent {
+                Extent::Param(id) if id.index() >= self.source.params.len() => {
+                    let count = self.source.params.len() as u32;
+                    return Err(ArenaError::Dangling { what: "parameter", index: id.raw(), count });
+                }
+                Extent::Length(id) if id.index() >= self.source.buffers.len() => {
+                    let count = self.source.buffers.len() as u32;
+                    return Err(ArenaError::Dangling { what: "buffer", index: id.raw(), count });
+                }
+                _ => {}
+            }
+            let extents = &self.extents;
+            let mapped = extent.map_operands(|x| extents[x.index()].unwrap_or(x));
+            self.extents[id.index()] = Some(ExtentId::new(self.out_extents.len() as u32));
+            self.out_extents.push(mapped);
+        }
+        Ok(self.extents[root.index()].unwrap_or(root))
+    }
+}

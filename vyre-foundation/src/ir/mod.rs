@@ -1,0 +1,19 @@
+//! The intermediate representation.
+//!
+//! A [`Program`] is a set of flat tables with typed `u32` ids. Everything whose value depends on when it
+//! is evaluated is a [`Node`] with a result; everything else is a pure [`Expr`], hash-consed and total.
+//! Only variables cross regions. Nothing here recurses, so a program may be as deep as memory allows.
+
+mod arena;
+mod decl;
+mod expr;
+mod ids;
+mod node;
+mod program;
+
+pub use arena::{Arena, ArenaError, Renumbering};
+pub use decl::{Array, Buffer, Count, Extent, Launch, Param, Variable};
+pub use expr::Expr;
+pub use ids::{BufferId, ExprId, ExtentId, NodeId, ParamId, PrivateId, RegionId, SharedId, VarId};
+pub use node::{Node, Place};
+pub use program::Program;

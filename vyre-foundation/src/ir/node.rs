@@ -1,0 +1,224 @@
+//! Nodes: everything whose effect or value depends on when it happens.
+
+use vyre_spec::MemoryOrdering;
+use vyre_spec::ops::{AtomicOp, SubgroupOp};
+
+use super::{BufferId, ExprId, PrivateId, RegionId, SharedId, VarId};
+
+/// An array that loads, stores and atomics address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// A buffer.
+    Buffer(BufferId),
+    /// A workgroup-shared array.
+    Shared(SharedId),
+    /// A private array.
+    Private(PrivateId),
+}
+
+/// One step of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// Reads an element; 0 out of bounds. Gives the element.
+    Load {
+        /// The array.
+        place: Place,
+        /// The element's index, an integer; a negative one is out of bounds.
+        index: ExprId,
+    },
+    /// Writes an element; dropped out of bounds.
+    Store {
+        /// The array.
+        place: Place,
+        /// The element's index, an integer.
+        index: ExprId,
+        /// The new element.
+        value: ExprId,
+    },
+    /// Reads and changes an element at once; out of bounds changes nothing and gives 0. Gives the old
+    /// element.
+    Atomic {
+        /// What is done.
+        op: AtomicOp,
+        /// A buffer or shared array.
+        place: Place,
+        /// The element's index, an integer.
+        index: ExprId,
+        /// The operand.
+        value: ExprId,
+        /// The expected old element, for the op that takes one.
+        expected: Option<ExprId>,
+    },
+    /// Declares a variable for the rest of the region and stores its initial value, on each execution.
+    Declare {
+        /// The variable.
+        var: VarId,
+        /// Its initial value.
+        init: ExprId,
+    },
+    /// Reads a variable. Gives its value.
+    Get {
+        /// The variable.
+        var: VarId,
+    },
+    /// Writes a variable.
+    Set {
+        /// The variable.
+        var: VarId,
+        /// The new value.
+        value: ExprId,
+    },
+    /// Runs one of two regions.
+    If {
+        /// A bool.
+        condition: ExprId,
+        /// Run where it holds.
+        then: RegionId,
+        /// Run where it does not.
+        otherwise: RegionId,
+    },
+    /// Runs a region for `start`, `start + step`, … below `end`; bounds and step are evaluated once, and
+    /// a step of zero or less means no trip. Gives the loop variable inside.
+    For {
+        /// The first value, an integer.
+        start: ExprId,
+        /// The bound, of the same type.
+        end: ExprId,
+        /// The increment, of the same type.
+        step: ExprId,
+        /// The body.
+        body: RegionId,
+    },
+    /// Runs `head`, then, while `condition` holds, `body` and `head` again. The results of `head` are in
+    /// scope in the condition and the body.
+    While {
+        /// Nodes that the condition needs.
+        head: RegionId,
+        /// A bool, evaluated after `head`.
+        condition: ExprId,
+        /// The body; `continue` goes to `head`.
+        body: RegionId,
+    },
+    /// Leaves the innermost loop.
+    Break,
+    /// Goes to the next trip of the innermost loop.
+    Continue,
+    /// Ends the invocation.
+    Return,
+    /// The workgroup meets, and memory is ordered.
+    Barrier {
+        /// Which memory.
+        ordering: MemoryOrdering,
+    },
+    /// Combines the lanes of a subgroup. Gives this lane's result.
+    Subgroup {
+        /// What is done.
+        op: SubgroupOp,
+        /// The operand.
+        value: ExprId,
+        /// The lane or mask, a `u32`, for the ops that take one.
+        lane: Option<ExprId>,
+    },
+    /// Records a fault for the host, which then returns an error instead of outputs; the first of a
+    /// dispatch wins. The invocation goes on.
+    Trap {
+        /// The program's own code for the fault.
+        code: u32,
+        /// A `u32` that says where, such as an index.
+        address: ExprId,
+    },
+}
+
+impl Node {
+    /// The expressions that the node reads, in the order of its fields.
+    pub fn operands(&self) -> impl Iterator<Item = ExprId> + use<> {
+        let (a, b, c) = match *self {
+            Self::Load { index, .. } => (Some(index), None, None),
+            Self::Store { index, value, .. } => (Some(index), Some(value), None),
+            Self::Atomic { index, value, expected, .. } => (Some(index), Some(value), expected),
+            Self::Declare { init, .. } => (Some(init), None, None),
+            Self::Set { value, .. } => (Some(value), None, None),
+            Self::If { condition, .. } | Self::While { condition, .. } => (Some(condition), None, None),
+            Self::For { start, end, step, .. } => (Some(start), Some(end), Some(step)),
+            Self::Subgroup { value, lane, .. } => (Some(value), lane, None),
+            Self::Trap { address, .. } => (Some(address), None, None),
+            Self::Get { .. } | Self::Break | Self::Continue | Self::Return | Self::Barrier { .. } => {
+                (None, None, None)
+            }
+        };
+        [a, b, c].into_iter().flatten()
+    }
+
+    /// The node with each operand replaced by what `f` gives for it.
+    #[must_use]
+    pub fn map_operands(self, mut f: impl FnMut(ExprId) -> ExprId) -> Self {
+        match self {
+            Self::Load { place, index } => Self::Load { place, index: f(index) },
+            Self::Store { place, index, value } => {
+                let index = f(index);
+                Self::Store { place, index, value: f(value) }
+            }
+            Self::Atomic { op, place, index, value, expected } => {
+                let (index, value) = (f(index), f(value));
+                Self::Atomic { op, place, index, value, expected: expected.map(f) }
+            }
+            Self::Declare { var, init } => Self::Declare { var, init: f(init) },
+            Self::Set { var, value } => Self::Set { var, value: f(value) },
+            Self::If { condition, then, otherwise } => Self::If { condition: f(condition), then, otherwise },
+            Self::For { start, end, step, body } => {
+                let (start, end) = (f(start), f(end));
+                Self::For { start, end, step: f(step), body }
+            }
+            Self::While { head, condition, body } => Self::While { head, condition: f(condition), body },
+            Self::Subgroup { op, value, lane } => {
+                let value = f(value);
+                Self::Subgroup { op, value, lane: lane.map(f) }
+            }
+            Self::Trap { code, address } => Self::Trap { code, address: f(address) },
+            leaf
+            @ (Self::Get { .. } | Self::Break | Self::Continue | Self::Return | Self::Barrier { .. }) => leaf,
+        }
+    }
+
+    /// The regions that the node holds, in order.
+    pub fn regions(&self) -> impl DoubleEndedIterator<Item = RegionId> + use<> {
+        let (a, b) = match *self {
+            Self::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
+            Self::For { body, .. } => (Some(body), None),
+            Self::While { head, body, .. } => (Some(head), Some(body)),
+            _ => (None, None),
+        };
+        [a, b].into_iter().flatten()
+    }
+
+    /// The node with each region replaced by what `f` gives for it.
+    #[must_use]
+    pub fn map_regions(mut self, mut f: impl FnMut(RegionId) -> RegionId) -> Self {
+        match &mut self {
+            Self::If { then, otherwise, .. } => {
+                *then = f(*then);
+                *otherwise = f(*otherwise);
+            }
+            Self::For { body, .. } => *body = f(*body),
+            Self::While { head, body, .. } => {
+                *head = f(*head);
+                *body = f(*body);
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether [`super::Expr::Result`] may read the node.
+    pub const fn has_result(&self) -> bool {
+        matches!(self, Self::Load { .. } | Self::Atomic { .. } | Self::Get { .. } | Self::Subgroup { .. })
+    }
+
+    /// The array that the node addresses.
+    pub const fn place(&self) -> Option<Place> {
+        match *self {
+            Self::Load { place, .. } | Self::Store { place, .. } | Self::Atomic { place, .. } => Some(place),
+            _ => None,
+        }
+    }
+}

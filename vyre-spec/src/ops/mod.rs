@@ -1,0 +1,190 @@
+//! The op tables.
+//!
+//! Each table is a macro that hands its rows to a callback macro, so that another crate can make its
+//! own projection of them (the emitter maps `native`, the lowering maps `lower`). A row reads:
+//!
+//! ```text
+//! Variant = tag name { ty: Rule(Class), sym: "infix" precedence, rust: Trait method | none,
+//!                      laws: [..], nan: Rule, bound: Bound, native: Kind(Name), lower: rule,
+//!                      eval: { Class: |operands| result, … }, doc: "…" }
+//! ```
+//!
+//! * `name` is the text name and the builder's method; `sym` the infix or prefix symbol, `""` if none.
+//! * `native` is how the emitter writes the op; `none` means that lowering never leaves it.
+//! * `lower` is `direct`, or the legalisation rule of `vyre-lower` that builds it from other ops.
+//! * `eval` defines the op, per class of types; the folder and the reference machine call it.
+
+mod atomic;
+mod binary;
+mod cast;
+mod subgroup;
+mod ternary;
+mod unary;
+
+pub use atomic::{AtomicOp, AtomicRule};
+pub use binary::{BinaryOp, BinaryRule};
+pub use cast::CastOp;
+pub use subgroup::{SubgroupOp, SubgroupRule};
+pub use ternary::{TernaryOp, TernaryRule};
+pub use unary::{UnaryOp, UnaryRule};
+
+use crate::Element;
+
+/// An algebraic law of an op; the optimiser's identities are generated from these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Law {
+    /// `a ∘ b = b ∘ a`, NaN payloads aside.
+    Commutative,
+    /// `(a ∘ b) ∘ c = a ∘ (b ∘ c)`, for integer and bool operands.
+    AssociativeInt,
+    /// `a ∘ a = a`, for operands that are not NaN.
+    Idempotent,
+    /// `∘ ∘ a = a`.
+    Involution,
+    /// `a ∘ 0 = a`, for integer and bool operands (zero is `false`).
+    RightZeroInt,
+    /// `a ∘ 1 = a`, for every type.
+    RightOne,
+    /// `a ∘ 0 = 0`, for integer and bool operands.
+    AnnihilatorZeroInt,
+    /// `a ∘ a = 0`, for integer and bool operands.
+    SelfZeroInt,
+    /// `a ∘ a` is `true`, for integer and bool operands.
+    SelfTrueInt,
+    /// `a ∘ a` is `false`, for integer and bool operands.
+    SelfFalseInt,
+}
+
+/// `f` on bits.
+pub(crate) fn call1<A: Element, R: Element>(f: impl Fn(A) -> R, a: u64) -> u64 {
+    f(A::from_bits64(a)).to_bits64()
+}
+
+/// `f` on bits.
+pub(crate) fn call2<A: Element, B: Element, R: Element>(f: impl Fn(A, B) -> R, a: u64, b: u64) -> u64 {
+    f(A::from_bits64(a), B::from_bits64(b)).to_bits64()
+}
+
+/// `f` on bits.
+pub(crate) fn call3<A: Element, B: Element, R: Element>(
+    f: impl Fn(A, B, B) -> R,
+    a: u64,
+    b: u64,
+    c: u64,
+) -> u64 {
+    f(A::from_bits64(a), B::from_bits64(b), B::from_bits64(c)).to_bits64()
+}
+
+/// Expands `$emit! { (args) rust_type DataType::Variant }` once for each type of a class.
+macro_rules! for_class {
+    (Any, $emit:ident $args:tt) => {
+        $emit! { $args bool Bool }
+        $emit! { $args u32 U32 }
+        $emit! { $args i32 I32 }
+        $emit! { $args f32 F32 }
+    };
+    (Arith, $emit:ident $args:tt) => {
+        $emit! { $args u32 U32 }
+        $emit! { $args i32 I32 }
+        $emit! { $args f32 F32 }
+    };
+    (Int, $emit:ident $args:tt) => {
+        $emit! { $args u32 U32 }
+        $emit! { $args i32 I32 }
+    };
+    (Signed, $emit:ident $args:tt) => {
+        $emit! { $args i32 I32 }
+        $emit! { $args f32 F32 }
+    };
+    (Float, $emit:ident $args:tt) => {
+        $emit! { $args f32 F32 }
+    };
+    (Bits, $emit:ident $args:tt) => {
+        $emit! { $args bool Bool }
+        $emit! { $args u32 U32 }
+        $emit! { $args i32 I32 }
+    };
+    (Bool, $emit:ident $args:tt) => {
+        $emit! { $args bool Bool }
+    };
+    (Unsigned, $emit:ident $args:tt) => {
+        $emit! { $args u32 U32 }
+    };
+    (SignedInt, $emit:ident $args:tt) => {
+        $emit! { $args i32 I32 }
+    };
+}
+pub(crate) use for_class;
+
+/// The [`crate::TypeSet`] of a class.
+macro_rules! type_set {
+    (Any) => {
+        $crate::TypeSet::ANY
+    };
+    (Arith) => {
+        $crate::TypeSet::ARITH
+    };
+    (Int) => {
+        $crate::TypeSet::INT
+    };
+    (Signed) => {
+        $crate::TypeSet::SIGNED
+    };
+    (Float) => {
+        $crate::TypeSet::FLOAT
+    };
+    (Bits) => {
+        $crate::TypeSet::BITS
+    };
+    (Bool) => {
+        $crate::TypeSet::BOOL
+    };
+}
+pub(crate) use type_set;
+
+/// The methods that every op enum has: its rows, names, symbols and wire tags.
+macro_rules! op_enum {
+    ($(#[$doc:meta])* $enum:ident { $($variant:ident = $tag:literal $name:ident $text:literal $sym:literal $prec:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $enum { $(#[doc = $text] $variant = $tag,)* }
+
+        impl $enum {
+            /// Every op of the table, in row order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The name in text form and in the builder.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($name),)* }
+            }
+
+            /// The op with this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|op| op.name() == name)
+            }
+
+            /// The wire tag.
+            pub const fn tag(self) -> u8 {
+                self as u8
+            }
+
+            /// The op with this wire tag.
+            pub fn from_tag(tag: u8) -> Option<Self> {
+                Self::ALL.iter().copied().find(|op| op.tag() == tag)
+            }
+
+            /// The symbol and its binding strength (higher binds tighter), where text has one.
+            pub const fn symbol(self) -> Option<(&'static str, u8)> {
+                let (symbol, precedence): (&str, u8) = match self { $(Self::$variant => ($sym, $prec),)* };
+                if precedence == 0 { None } else { Some((symbol, precedence)) }
+            }
+
+            /// What the op computes.
+            pub const fn doc(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+    };
+}
+pub(crate) use op_enum;

@@ -1,0 +1,21 @@
+//! Options that change generated code; all of them belong to a pipeline's cache key.
+
+/// How a program is compiled.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CompileOptions {
+    /// Whether the optimiser runs.
+    pub optimize: bool,
+    /// The workgroup size of a domain launch; the compiler's choice if `None`.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// 0: strict float semantics. 1 and more: contraction and faster forms within the stated bounds.
+    pub ulp_budget: u32,
+    /// Whether workgroup ids are computed from a grid folded to fit the device's per-axis limit. The
+    /// driver sets it for launches that need it.
+    pub fold_grid: bool,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self { optimize: true, workgroup_size: None, ulp_budget: 0, fold_grid: false }
+    }
+}
