@@ -2,4 +2,7 @@
 //! proves them sound, the reference machine that defines what they mean, and the optimiser.
 #![forbid(unsafe_code)]
 
+pub mod check;
+pub mod diag;
 pub mod ir;
+pub mod launch;

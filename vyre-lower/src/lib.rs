@@ -1,2 +1,4 @@
-//! Lowers checked Vyre programs to kernel descriptors with explicit guards
+//! Lowering of checked Vyre programs to kernel descriptors: guards, legalisation and launch planning.
 #![forbid(unsafe_code)]
+
+pub mod kernel;

@@ -1,0 +1,133 @@
+//! Diagnostics: what is wrong with a program, where, and what to do.
+
+use std::fmt;
+
+use crate::ir::{BufferId, ExprId, NodeId, ParamId, PrivateId, SharedId, VarId};
+
+/// The place in a program that a diagnostic is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Site {
+    /// The program as a whole, its launch included.
+    Program,
+    /// A buffer's declaration.
+    Buffer(BufferId),
+    /// A parameter's declaration.
+    Param(ParamId),
+    /// A shared array's declaration.
+    Shared(SharedId),
+    /// A private array's declaration.
+    Private(PrivateId),
+    /// A variable's declaration.
+    Var(VarId),
+    /// A node.
+    Node(NodeId),
+    /// An expression, where it is used first.
+    Expr(ExprId),
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The stable code.
+    pub code: Code,
+    /// The place.
+    pub site: Site,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// Further places that explain it, each with a label.
+    pub related: Vec<(Site, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A finding at a place.
+    pub fn new(code: Code, site: Site, message: impl Into<String>) -> Self {
+        Self { code, site, message: message.into(), related: Vec::new(), help: None }
+    }
+
+    /// The finding with a further place.
+    #[must_use]
+    pub fn with_related(mut self, site: Site, label: impl Into<String>) -> Self {
+        self.related.push((site, label.into()));
+        self
+    }
+
+    /// The finding with advice.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, " (help: {help})")?;
+        }
+        Ok(())
+    }
+}
+
+macro_rules! codes {
+    ($($variant:ident = $code:literal $summary:literal;)*) => {
+        /// A stable diagnostic code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code { $(#[doc = $summary] $variant,)* }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The code as printed, such as `V0101`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            /// What the code means, in one sentence.
+            pub const fn summary(self) -> &'static str {
+                match self { $(Self::$variant => $summary,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    // 00xx: text.
+    Syntax = "V0001" "The text is not a program.";
+    UnknownName = "V0002" "A name is used that nothing declares.";
+    BadLiteral = "V0003" "A literal does not fit its type.";
+    // 01xx: structure and declarations.
+    Structure = "V0101" "The program's tables do not fit together.";
+    DuplicateName = "V0102" "Two declarations have one name.";
+    BadName = "V0103" "A name is not an identifier.";
+    BadCount = "V0104" "A buffer's element count cannot be known at launch.";
+    BadLaunch = "V0105" "The launch cannot be carried out.";
+    BadArray = "V0106" "An array's length or element type is not allowed.";
+    VariableScope = "V0107" "A variable is used where it is not in scope, or is declared twice.";
+    Dominance = "V0108" "A result is used where it does not exist.";
+    LoopControl = "V0109" "A break or continue is outside a loop.";
+    Unreachable = "V0110" "A node can never run.";
+    MixedBuilders = "V0111" "A handle of one builder is used in another.";
+    // 02xx: types.
+    OperandType = "V0201" "An operand has a type that the op does not take.";
+    IndexType = "V0202" "An index is not an integer.";
+    ConditionType = "V0203" "A condition is not a bool.";
+    Access = "V0204" "An array is used in a way that its declaration does not allow.";
+    // 03xx: launches and uniformity.
+    LaunchKind = "V0301" "A construct belongs to another kind of launch.";
+    DivergentBarrier = "V0302" "A barrier is reached in divergent control flow.";
+    DivergentSubgroup = "V0303" "A subgroup op is reached in divergent control flow.";
+    // 04xx: races.
+    Race = "V0401" "Two unordered accesses meet at one element, one of them a write.";
+    // 05xx: limits.
+    Limit = "V0501" "The program passes a limit.";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

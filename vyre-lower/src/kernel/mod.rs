@@ -1,0 +1,109 @@
+//! The kernel descriptor: flat SSA in structured regions, the only form that emitters read.
+//!
+//! Every check that the semantics ask for stands here as ordinary instructions: an emitter adds nothing.
+//! Ops are the device's own: division has a divisor that is not zero, a shift amount is below the width,
+//! an index is in bounds. Lowering makes that so, and the verifier checks the rest.
+
+mod op;
+
+pub use op::{Block, BlockId, Inst, InstId, LocalId, Op, Place, Proof};
+
+use vyre_foundation::ir::{BufferId, ParamId};
+use vyre_spec::{Access, Axis, CapabilitySet, DataType};
+
+/// Everything that a backend needs to build one pipeline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelDescriptor {
+    /// The entry point's name.
+    pub name: String,
+    /// Invocations per axis of a workgroup.
+    pub workgroup_size: [u32; 3],
+    /// The bindings of group 0, dense: the position is the binding number.
+    pub bindings: Vec<Binding>,
+    /// What the host passes with each launch.
+    pub launch: LaunchData,
+    /// Workgroup-shared arrays.
+    pub shared: Vec<ArrayDecl>,
+    /// Private arrays.
+    pub privates: Vec<ArrayDecl>,
+    /// Mutable locals: values with several reaching definitions.
+    pub locals: Vec<DataType>,
+    /// The instructions; each stands in at most one block.
+    pub insts: Vec<Inst>,
+    /// The blocks; block 0 is the body.
+    pub blocks: Vec<Block>,
+    /// What the device must be able to do.
+    pub needs: CapabilitySet,
+    /// Whether every float result must be kept from contraction and reassociation.
+    pub strict_float: bool,
+}
+
+/// One binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// What is bound.
+    pub role: Role,
+    /// The type of its elements as the kernel addresses them (f32 with atomics is u32).
+    pub element: DataType,
+    /// Whether the kernel may write it.
+    pub access: Access,
+    /// Whether the elements are atomic.
+    pub atomic: bool,
+}
+
+/// What a binding is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A buffer of the program.
+    Buffer(BufferId),
+    /// Launch data, where they do not fit immediates: a uniform buffer of `u32` words.
+    LaunchData,
+    /// The trap record: see [`TRAP_WORDS`].
+    Trap,
+}
+
+/// The words of the trap record, all 0 before a dispatch: a flag that the first fault sets, its code, the
+/// linear id of its invocation, and its address.
+pub const TRAP_WORDS: u32 = 4;
+
+/// The trap code of a loop that passed its limit; programs' own codes are below.
+pub const TRAP_LOOP_LIMIT: u32 = 0xFFFF_FFFF;
+
+/// The layout of launch data: `u32` words in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchData {
+    /// The words.
+    pub fields: Vec<LaunchField>,
+    /// Whether the words are immediates; otherwise they are a binding of [`Role::LaunchData`].
+    pub immediates: bool,
+}
+
+/// One word of launch data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LaunchField {
+    /// A parameter's bits.
+    Param(ParamId),
+    /// A buffer's number of elements.
+    Length(BufferId),
+    /// Points of the domain.
+    Extent(Axis),
+    /// Workgroups, as the program counts them.
+    WorkgroupCount(Axis),
+    /// Workgroups per axis of the folded grid that is really dispatched.
+    GridCount(Axis),
+    /// Zero, opaque to the driver's folding.
+    Zero,
+}
+
+/// An array of shared or private memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayDecl {
+    /// Its name, for readable output.
+    pub name: String,
+    /// The type of its elements as the kernel addresses them.
+    pub element: DataType,
+    /// Its number of elements.
+    pub len: u32,
+    /// Whether the elements are atomic.
+    pub atomic: bool,
+}

@@ -1,0 +1,167 @@
+//! Instructions and blocks.
+
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::{Axis, DataType, Value};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position in its table.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// An instruction, and the value that it gives.
+    InstId;
+    /// A block.
+    BlockId;
+    /// A mutable local.
+    LocalId;
+}
+
+/// Instructions in order.
+pub type Block = Vec<InstId>;
+
+/// An instruction and the type of its value, if it has one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// The type of its value.
+    pub ty: Option<DataType>,
+}
+
+/// An array that an instruction addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A binding, by number.
+    Binding(u32),
+    /// A shared array, by position.
+    Shared(u32),
+    /// A private array, by position.
+    Private(u32),
+}
+
+/// Why an access is in bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// An explicit guard before it makes it so.
+    Guarded,
+    /// It always is; the text says why.
+    Proven(&'static str),
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Op {
+    /// A constant.
+    Constant(Value),
+    /// A word of launch data, by position, in the instruction's type.
+    Launch(u32),
+    /// The hardware's workgroup id.
+    WorkgroupId(Axis),
+    /// The invocation's id in its workgroup.
+    LocalId(Axis),
+    /// The invocation's linear index in its workgroup.
+    LocalIndex,
+    /// The invocation's lane in its subgroup.
+    SubgroupLane,
+    /// The subgroup's index in its workgroup.
+    SubgroupId,
+    /// The lanes of a subgroup.
+    SubgroupSize,
+    /// An op of one operand.
+    Unary(UnaryOp, InstId),
+    /// An op of two operands.
+    Binary(BinaryOp, InstId, InstId),
+    /// An op of three operands.
+    Ternary(TernaryOp, InstId, InstId, InstId),
+    /// A conversion to the instruction's type.
+    Cast(CastOp, InstId),
+    /// Reads an element in bounds.
+    Load {
+        /// The array.
+        place: Place,
+        /// The index, a u32.
+        index: InstId,
+        /// Why it is in bounds.
+        proof: Proof,
+    },
+    /// Writes an element in bounds.
+    Store {
+        /// The array.
+        place: Place,
+        /// The index, a u32.
+        index: InstId,
+        /// The element.
+        value: InstId,
+        /// Why it is in bounds.
+        proof: Proof,
+    },
+    /// Reads and changes an element in bounds; gives the old one.
+    Atomic {
+        /// What is done.
+        op: AtomicOp,
+        /// A binding or shared array with atomic elements.
+        place: Place,
+        /// The index, a u32.
+        index: InstId,
+        /// The operand.
+        value: InstId,
+        /// The expected old element, for the op that takes one.
+        expected: Option<InstId>,
+        /// Why it is in bounds.
+        proof: Proof,
+    },
+    /// Reads a local.
+    Get(LocalId),
+    /// Writes a local.
+    Set(LocalId, InstId),
+    /// Runs one of two blocks.
+    If {
+        /// A bool.
+        condition: InstId,
+        /// Where it holds.
+        then: BlockId,
+        /// Where it does not.
+        otherwise: BlockId,
+    },
+    /// Runs `body` and `continuing` in turn until a [`Op::Break`]; `continue` in the body goes to
+    /// `continuing`, which has neither break nor continue. Values of the body are not read there.
+    Loop {
+        /// The body.
+        body: BlockId,
+        /// What ends each trip.
+        continuing: BlockId,
+    },
+    /// Leaves the innermost loop.
+    Break,
+    /// Goes to the innermost loop's continuing block.
+    Continue,
+    /// Ends the invocation.
+    Return,
+    /// The workgroup meets; the flags say which memory is ordered.
+    Barrier {
+        /// Buffers.
+        storage: bool,
+        /// Shared memory.
+        workgroup: bool,
+    },
+    /// Combines the lanes of a subgroup.
+    Subgroup {
+        /// What is done.
+        op: SubgroupOp,
+        /// The operand.
+        value: InstId,
+        /// The lane, for shuffles.
+        lane: Option<InstId>,
+    },
+}
