@@ -1,3 +1,72 @@
-//! Repository tasks.
+//! Repository tasks: `cargo xtask <task>`. The list is [`USAGE`].
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod cli_doc;
+mod error;
+mod generated;
+mod graph;
+mod ownership;
+mod readmes;
+mod registry;
+mod run;
+#[cfg(test)]
+mod scan;
+mod software;
+#[cfg(test)]
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use error::Error;
+use generated::Mode;
+use workspace::Workspace;
+
+const USAGE: &str = "\
+Usage: cargo xtask <task>
+
+  check-ownership          compare CRATE_OWNERSHIP.toml with every Cargo.toml
+  graph --write|--check    docs/CRATE_GRAPH.md and docs/OWNERSHIP.md
+  readmes --write|--check  the generated section of every crate's README
+  check-features           `cargo check` of each crate with each feature it declares
+  demo [--software]        run the demo and the example jobs on the GPU
+  test [--software]        run the whole test suite
+
+--software permits a software Vulkan driver, and installs Mesa's through apt when no usable driver is found.
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match task(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn task(args: &[&str]) -> Result<(), Error> {
+    match args {
+        ["check-ownership"] => {
+            ownership::run(&Workspace::load(None)?)?;
+            println!("CRATE_OWNERSHIP.toml and the Cargo.toml files agree");
+            Ok(())
+        }
+        ["graph", "--write"] => graph::run(&Workspace::load(None)?, Mode::Write),
+        ["graph", "--check"] => graph::run(&Workspace::load(None)?, Mode::Check),
+        ["readmes", "--write"] => readmes::run(&Workspace::load(None)?, Mode::Write),
+        ["readmes", "--check"] => readmes::run(&Workspace::load(None)?, Mode::Check),
+        ["check-features"] => run::check_features(&Workspace::load(None)?),
+        ["demo"] => run::demo(&Workspace::load(None)?, false),
+        ["demo", "--software"] => run::demo(&Workspace::load(None)?, true),
+        ["test"] => run::test(&Workspace::load(None)?, false),
+        ["test", "--software"] => run::test(&Workspace::load(None)?, true),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(Error::Usage { args: args.join(" ") }),
+    }
+}

@@ -1,0 +1,123 @@
+//! The tasks that run cargo: `demo`, `test` and `check-features`.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::{
+    error::Error,
+    software::{self, Environment},
+    workspace::{Workspace, features},
+};
+
+/// What `cargo xtask demo` runs after the demo itself, each as arguments of `vyre-wgpu`. `{dir}` is a directory under
+/// `target` for what they write.
+const JOBS: &[&str] = &[
+    "run examples/byte_histogram.vyre --in data=LICENSE-APACHE --out histogram={dir}/histogram.npy --verify",
+];
+
+const COMMAND: [&str; 4] = ["-p", "vyre-driver-wgpu", "--bin", "vyre-wgpu"];
+
+pub(crate) fn demo(workspace: &Workspace, software: bool) -> Result<(), Error> {
+    let environment = software::prepare(&workspace.root, software)?;
+    let root = &workspace.root;
+    let demo = [&["run", "--release"], &COMMAND[..], &["--", "demo"]].concat();
+    find_device(cargo(root, &demo, &environment), software, "demo")?;
+    let dir = root.join("target/xtask/demo");
+    fs::create_dir_all(&dir).map_err(Error::io(&dir))?;
+    for job in JOBS {
+        let job = job.replace("{dir}", "target/xtask/demo");
+        let job: Vec<&str> = job.split(' ').collect();
+        let run = [&["run", "--release"], &COMMAND[..], &["--features", "cli", "--"], &job].concat();
+        cargo(root, &run, &environment)?;
+    }
+    println!("the demo and {} job(s) ran, each verified; their outputs are in {}", JOBS.len(), dir.display());
+    Ok(())
+}
+
+pub(crate) fn test(workspace: &Workspace, software: bool) -> Result<(), Error> {
+    let environment = software::prepare(&workspace.root, software)?;
+    if !software {
+        // The tests would each fail for want of a device: say so once.
+        let demo = [&["run"], &COMMAND[..], &["--", "demo"]].concat();
+        find_device(cargo(&workspace.root, &demo, &environment), software, "test")?;
+    }
+    cargo(&workspace.root, &["test", "--workspace", "--all-features"], &environment)
+}
+
+/// Each member by itself: as it comes, without features, with each alone and with all.
+pub(crate) fn check_features(workspace: &Workspace) -> Result<(), Error> {
+    for member in &workspace.members {
+        let check = ["check", "--quiet", "-p", &member.name];
+        let mut sets = vec![vec![]];
+        let features = features(member);
+        if !features.is_empty() {
+            sets.push(vec!["--no-default-features"]);
+            sets.extend(features.iter().map(|f| vec!["--no-default-features", "--features", f]));
+            sets.push(vec!["--all-features"]);
+        }
+        for set in sets {
+            cargo(&workspace.root, &[&check[..], &set].concat(), &Vec::new())?;
+        }
+    }
+    Ok(())
+}
+
+/// Turns the demo's own failure (status 1) into the remedy that this task knows.
+fn find_device(demo: Result<(), Error>, software: bool, task: &'static str) -> Result<(), Error> {
+    match demo {
+        Err(Error::Command { code: Some(1), .. }) if !software => Err(Error::NoDevice { task }),
+        other => other,
+    }
+}
+
+fn cargo(root: &Path, args: &[&str], environment: &Environment) -> Result<(), Error> {
+    let mut command = cargo_command(root);
+    status(command.args(args).envs(environment.iter().map(|(name, value)| (name, value))))
+}
+
+/// What cargo's child prints, with cargo's own messages left on the terminal.
+pub(crate) fn cargo_output(root: &Path, args: &[String]) -> Result<String, Error> {
+    let mut command = cargo_command(root);
+    let output =
+        command.args(args).stderr(std::process::Stdio::inherit()).output().map_err(Error::io("cargo"))?;
+    if !output.status.success() {
+        return Err(Error::Command { command: shown(&command), code: output.status.code() });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The cargo that runs this task.
+fn cargo_command(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Runs `command` on this terminal, after showing it.
+pub(crate) fn status(command: &mut Command) -> Result<(), Error> {
+    println!("$ {}", shown(command));
+    let status = command.status().map_err(Error::io(command.get_program()))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::Command { command: shown(command), code: status.code() })
+    }
+}
+
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_stem().unwrap_or_default();
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_demos_own_failure_means_no_device() {
+        let failed = |code| Err(Error::Command { command: String::new(), code: Some(code) });
+        assert!(matches!(find_device(failed(1), false, "test"), Err(Error::NoDevice { task: "test" })));
+        assert!(matches!(find_device(failed(101), false, "test"), Err(Error::Command { .. })));
+        assert!(matches!(find_device(failed(1), true, "test"), Err(Error::Command { .. })));
+    }
+}
