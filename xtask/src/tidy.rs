@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, process::Command};
 
 use crate::{
-    scan::{code, is_word, lines_with, without_tests},
+    scan::{code, is_word, lines_with},
     workspace::Workspace,
 };
 
@@ -37,19 +37,19 @@ fn all_files() -> Files {
 /// The Rust files, as code only.
 fn rust_code(files: &Files) -> Files {
     let rust = files.iter().filter(|(path, _)| path.ends_with(".rs"));
-    rust.map(|(path, text)| (path.clone(), code(text))).collect()
+    rust.map(|(path, text)| (path.clone(), code(text, true))).collect()
 }
 
-/// The part of `code` that users run: no tests, benches, examples or tools.
-fn product(code: &Files) -> Files {
+/// The Rust code that users run: no tests, benches, examples or tools.
+fn product(files: &Files) -> Files {
     let is_product = |path: &str| {
         path.contains("/src/")
-            && !path.starts_with("xtask/")
+            && path.starts_with("vyre")
             && !path.contains("/tests/")
             && !path.ends_with("tests.rs")
     };
-    let files = code.iter().filter(|(path, _)| is_product(path));
-    files.map(|(path, text)| (path.clone(), without_tests(text))).collect()
+    let files = files.iter().filter(|(path, _)| path.ends_with(".rs") && is_product(path));
+    files.map(|(path, text)| (path.clone(), code(text, false))).collect()
 }
 
 fn find(code: &Files, word: &str) -> Findings {
@@ -76,7 +76,7 @@ fn queue_submits(code: &Files) -> Findings {
 
 #[test]
 fn queue_submit_occurs_once() {
-    let found = queue_submits(&product(&rust_code(&all_files())));
+    let found = queue_submits(&product(&all_files()));
     assert!(found.len() <= 1, "one function executes command lists: {found:?}");
     let planted = files_of(&[("a/src/x.rs", "self.queue\n    .submit(None); device_queue().submit(x)")]);
     assert_eq!(queue_submits(&planted).len(), 2);
@@ -118,7 +118,7 @@ fn every_crate_root_forbids_unsafe_code() {
     let targets = workspace.members.iter().flat_map(|m| &m.targets);
     let roots: Vec<_> = targets.filter(|t| t.is_lib() || t.is_bin()).collect();
     assert!(roots.len() >= workspace.members.len());
-    let forbids = |text: &str| code(text).contains("#![forbid(unsafe_code)]");
+    let forbids = |text: &str| code(text, true).contains("#![forbid(unsafe_code)]");
     for root in roots.iter().filter(|t| t.name != "vyre_driver_wgpu") {
         assert!(forbids(&fs::read_to_string(&root.src_path).unwrap()), "{}", root.src_path);
     }
@@ -147,7 +147,7 @@ fn op_names(code: &Files) -> Findings {
 
 #[test]
 fn ops_are_named_in_their_rows_and_rules_only() {
-    let mut found = op_names(&product(&rust_code(&all_files())));
+    let mut found = op_names(&product(&all_files()));
     for (allowed, reason) in OP_NAMES_ALLOWED {
         assert!(
             found.iter().any(|f| f.starts_with(allowed)),
@@ -181,7 +181,7 @@ fn source_files_hold_one_idea() {
 fn silent_allows(code: &Files) -> Findings {
     let silent = |text: &str| {
         let attributes = ["[allow(", "[expect("].map(|start| text.split(start).skip(1)).into_iter().flatten();
-        attributes.filter(|rest| !rest.split(']').next().is_some_and(|a| a.contains("reason ="))).count()
+        attributes.filter(|rest| !rest.split(']').next().is_some_and(|a| a.contains("reason="))).count()
     };
     code.iter().flat_map(|(path, text)| vec![path.clone(); silent(text)]).collect()
 }
@@ -191,7 +191,7 @@ fn every_allow_has_a_reason() {
     assert_eq!(silent_allows(&rust_code(&all_files())), [""; 0]);
     let planted =
         "#[allow(dead_code)] #![allow(\n    missing_docs,\n    reason = \"x\"\n)]\n#[expect(unused)]";
-    assert_eq!(silent_allows(&files_of(&[("a.rs", planted)])), ["a.rs", "a.rs"]);
+    assert_eq!(silent_allows(&files_of(&[("a.rs", &code(planted, true))])), ["a.rs", "a.rs"]);
 }
 
 /// Lines of tooling and of all Rust source.
