@@ -1,2 +1,27 @@
-//! The backend contract of Vyre: pipelines, command lists, typed errors and the backend registry
+//! The backend contract of Vyre.
+//!
+//! A backend compiles checked programs to pipelines, owns buffers, and executes [`CommandList`]s: the one
+//! form of device work. Everything else that the contract offers builds a list. This crate knows nothing
+//! of lowering, naga, wgpu or artifacts.
 #![forbid(unsafe_code)]
+
+mod backend;
+mod command;
+mod config;
+mod dispatch;
+mod error;
+mod memo;
+mod pipeline;
+mod registry;
+mod resource;
+
+pub use backend::VyreBackend;
+pub use command::{Binding, BufferRef, Command, CommandList, DispatchCommand, ReadId, Span};
+pub use config::{DispatchConfig, LaunchOptions};
+pub use error::BackendError;
+pub use memo::checked;
+pub use pipeline::{CompiledPipeline, Completion, Finished, Visitor};
+pub use registry::{BackendRegistration, backend_registration, backend_registrations};
+pub use resource::{BackendInstance, Resource};
+
+pub use inventory;

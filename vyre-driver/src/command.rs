@@ -1,0 +1,155 @@
+//! Device work as data.
+
+use std::sync::Arc;
+
+use vyre_foundation::launch::Params;
+
+use crate::{CompiledPipeline, Resource};
+
+/// A buffer that a command names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BufferRef {
+    /// A buffer that the caller allocated.
+    Resident(Resource),
+    /// A buffer that lives as long as the list's work, by position; its bytes are unspecified until
+    /// written.
+    Transient(u32),
+}
+
+/// Bytes of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The buffer.
+    pub buffer: BufferRef,
+    /// The first byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub len: u64,
+}
+
+/// What a dispatch binds to one of the program's buffers: a whole buffer's leading `len` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Binding {
+    /// The buffer.
+    pub buffer: BufferRef,
+    /// The bytes that the program sees.
+    pub len: u64,
+}
+
+/// One command.
+#[derive(Clone, Debug)]
+pub enum Command<'a> {
+    /// Writes host bytes. The destination's length is theirs.
+    Upload {
+        /// Where to.
+        to: Span,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+    /// Sets every byte.
+    Fill {
+        /// Where.
+        to: Span,
+        /// To what.
+        byte: u8,
+    },
+    /// Copies bytes; the spans are of one length and do not overlap.
+    Copy {
+        /// From where.
+        from: Span,
+        /// Where to.
+        to: Span,
+    },
+    /// Runs a pipeline.
+    Dispatch(DispatchCommand),
+    /// Reads bytes back once the list has run; the results come in the order of these commands.
+    Read {
+        /// From where.
+        from: Span,
+    },
+}
+
+/// A run of a pipeline.
+#[derive(Clone, Debug)]
+pub struct DispatchCommand {
+    /// What is run.
+    pub pipeline: Arc<dyn CompiledPipeline>,
+    /// One for each of the program's buffers, in declaration order.
+    pub bindings: Vec<Binding>,
+    /// The parameters.
+    pub params: Params,
+    /// Workgroup counts that replace the program's own.
+    pub counts: Option<[u32; 3]>,
+}
+
+/// The position of a read's bytes among the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReadId(pub u32);
+
+/// Commands that run in order, each seeing the memory effects of those before: one submission.
+#[derive(Clone, Debug, Default)]
+pub struct CommandList<'a> {
+    label: Option<String>,
+    commands: Vec<Command<'a>>,
+    transients: Vec<u64>,
+    reads: u32,
+}
+
+impl<'a> CommandList<'a> {
+    /// An empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With a label for traces and errors.
+    #[must_use]
+    pub fn labeled(mut self, label: Option<String>) -> Self {
+        self.label = label;
+        self
+    }
+
+    /// The label.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// The commands, in order.
+    pub fn commands(&self) -> &[Command<'a>] {
+        &self.commands
+    }
+
+    /// The bytes of each transient buffer.
+    pub fn transients(&self) -> &[u64] {
+        &self.transients
+    }
+
+    /// How many reads the list has.
+    pub fn reads(&self) -> usize {
+        self.reads as usize
+    }
+
+    /// A buffer that lives as long as the list's work.
+    pub fn transient(&mut self, len: u64) -> BufferRef {
+        self.transients.push(len);
+        BufferRef::Transient(self.transients.len() as u32 - 1)
+    }
+
+    /// Adds a command that is not a read.
+    pub fn push(&mut self, command: Command<'a>) {
+        if let Command::Read { .. } = command {
+            self.reads += 1;
+        }
+        self.commands.push(command);
+    }
+
+    /// Writes host bytes at an offset of a buffer.
+    pub fn upload(&mut self, buffer: BufferRef, offset: u64, bytes: &'a [u8]) {
+        self.push(Command::Upload { to: Span { buffer, offset, len: bytes.len() as u64 }, bytes });
+    }
+
+    /// Reads a span back.
+    pub fn read(&mut self, from: Span) -> ReadId {
+        self.push(Command::Read { from });
+        ReadId(self.reads - 1)
+    }
+}

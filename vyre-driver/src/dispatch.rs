@@ -1,0 +1,68 @@
+//! Host dispatch, built on command lists.
+
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::{BufferId, Program};
+use vyre_foundation::launch::{self, LaunchError};
+use vyre_spec::Access;
+
+use crate::command::{Binding, Command, Span};
+use crate::{BackendError, CommandList, DispatchCommand, DispatchConfig, VyreBackend};
+
+/// [`VyreBackend::dispatch_checked`].
+pub(crate) fn dispatch_checked<B: VyreBackend + ?Sized>(
+    backend: &B,
+    program: &Checked<Program>,
+    inputs: &[&[u8]],
+    config: &DispatchConfig,
+) -> Result<Vec<Vec<u8>>, BackendError> {
+    let (options, launch) = config.split(program)?;
+    let bound = bound_bytes(program, inputs)?;
+    let resolved = launch::resolve(program, &launch.params, &bound, launch.counts)?;
+    let needs = program.outputs().map(|id| resolved.byte_len(program, id)).sum();
+    if let Some(limit) = launch.max_output_bytes.filter(|&limit| needs > limit) {
+        return Err(BackendError::OutputTooLarge { needs, limit });
+    }
+    let pipeline = backend.compile_checked(program, &options)?;
+    let mut list = CommandList::new().labeled(launch.label);
+    let mut bindings = Vec::with_capacity(program.buffers().len());
+    let mut inputs = inputs.iter();
+    for id in program.buffer_ids() {
+        let len = resolved.byte_len(program, id);
+        let buffer = list.transient(len);
+        bindings.push(Binding { buffer, len });
+        if program.buffer(id).access.is_input() {
+            list.upload(buffer, 0, inputs.next().copied().unwrap_or_default());
+        } else if !pipeline.stores_all(id) {
+            list.push(Command::Fill { to: Span { buffer, offset: 0, len }, byte: 0 });
+        }
+    }
+    let outputs: Vec<_> =
+        program.outputs().filter_map(|id: BufferId| bindings.get(id.index()).copied()).collect();
+    list.push(Command::Dispatch(DispatchCommand {
+        pipeline,
+        bindings,
+        params: launch.params,
+        counts: launch.counts,
+    }));
+    for Binding { buffer, len } in outputs {
+        list.read(Span { buffer, offset: 0, len });
+    }
+    backend.submit(&list)?.wait(launch.timeout)
+}
+
+/// The bytes bound to each buffer of the program by its inputs; `None` for those that the dispatch makes.
+fn bound_bytes(program: &Program, inputs: &[&[u8]]) -> Result<Vec<Option<u64>>, BackendError> {
+    let needs = program.inputs().count();
+    if inputs.len() != needs {
+        let names: Vec<_> = program.inputs().map(|id| format!("`{}`", program.buffer(id).name)).collect();
+        return Err(LaunchError::InputCount { needs, names: names.join(", "), got: inputs.len() }.into());
+    }
+    let mut inputs = inputs.iter();
+    let bound = program.buffers().iter().map(|buffer| match buffer.access {
+        Access::WriteOnly => None,
+        Access::ReadOnly | Access::ReadWrite | Access::Uniform => {
+            inputs.next().map(|bytes| bytes.len() as u64)
+        }
+    });
+    Ok(bound.collect())
+}

@@ -1,0 +1,230 @@
+//! What can go wrong between a program and its result.
+
+use std::time::Duration;
+
+use vyre_foundation::diag::Diagnostic;
+use vyre_foundation::launch::LaunchError;
+
+/// Why a backend could not do what was asked. Each variant says what and where; [`BackendError::help`]
+/// says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// No linked backend has this id.
+    #[error("no backend `{id}` is linked; linked are: {}", if linked.is_empty() { "none".to_owned() } else { linked.join(", ") })]
+    BackendNotLinked {
+        /// The id asked for.
+        id: String,
+        /// The ids of the linked backends.
+        linked: Vec<String>,
+    },
+    /// No device can be used.
+    #[error("no usable device was found{}", list(probed))]
+    NoDevice {
+        /// Each device or driver that was probed, and why it was refused.
+        probed: Vec<String>,
+        /// What to do.
+        remedy: String,
+    },
+    /// An environment variable has a value that means nothing.
+    #[error("the environment variable {name} has the value `{value}`, but takes {expected}")]
+    Environment {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+        /// What it takes.
+        expected: String,
+    },
+    /// The program does not pass the checker.
+    #[error("the program is wrong: {}", diagnostics.first().map_or_else(String::new, ToString::to_string))]
+    InvalidProgram {
+        /// Every finding.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// The launch cannot be carried out.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The device cannot do what the program needs.
+    #[error("{device} cannot run the program: {what}")]
+    Unsupported {
+        /// What is missing: the op and type, and the feature or limit.
+        what: String,
+        /// The device's name.
+        device: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A configuration field cannot be honoured.
+    #[error("the configuration field `{field}` cannot be honoured: {why}")]
+    Config {
+        /// The field.
+        field: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// The number of bindings is not the program's number of buffers.
+    #[error("the program has {needs} buffers, but {got} bindings were passed")]
+    BindingCount {
+        /// The buffers of the program.
+        needs: usize,
+        /// The bindings passed.
+        got: usize,
+    },
+    /// A command reaches beyond a buffer.
+    #[error("{what}: bytes {offset}..{} reach beyond the buffer's {len} bytes", offset.saturating_add(*bytes))]
+    OutOfRange {
+        /// The command.
+        what: &'static str,
+        /// The first byte.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+        /// The buffer's bytes.
+        len: u64,
+    },
+    /// A handle is not of this backend, or its buffer is gone.
+    #[error("the buffer handle {handle} is {problem}")]
+    BadHandle {
+        /// The handle.
+        handle: String,
+        /// `foreign`, `freed` or `stale`.
+        problem: &'static str,
+    },
+    /// A writable buffer is bound twice in one dispatch.
+    #[error("buffers `{first}` and `{second}` are bound to one allocation, and one of them is writable")]
+    Aliasing {
+        /// A buffer of the program.
+        first: String,
+        /// Another.
+        second: String,
+    },
+    /// The outputs would be larger than the caller allows.
+    #[error("the outputs take {needs} bytes, above max_output_bytes = {limit}")]
+    OutputTooLarge {
+        /// Their bytes.
+        needs: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A device limit is passed.
+    #[error("{what} is {value}, above the device's limit of {limit}")]
+    Limit {
+        /// What.
+        what: String,
+        /// Its value.
+        value: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The program recorded a fault.
+    #[error("the program trapped with code {code} in invocation {invocation}, address {address}")]
+    Trap {
+        /// The program's own code, or `LoopLimit`'s.
+        code: u32,
+        /// The linear id of the invocation that was first.
+        invocation: u32,
+        /// The program's own address.
+        address: u32,
+    },
+    /// A loop passed its trip limit.
+    #[error("a loop passed its trip limit in invocation {invocation}")]
+    LoopLimit {
+        /// The linear id of the invocation that was first.
+        invocation: u32,
+    },
+    /// The work did not end in time; it may still end, and its buffers are kept until then.
+    #[error("the work did not end within {timeout:?}")]
+    Timeout {
+        /// The time allowed.
+        timeout: Duration,
+    },
+    /// The device has no memory left.
+    #[error("the device is out of memory while {doing}{}", bytes.map_or_else(String::new, |b| format!(" ({b} bytes)")))]
+    OutOfMemory {
+        /// What was being done.
+        doing: &'static str,
+        /// The bytes asked for, if known.
+        bytes: Option<u64>,
+    },
+    /// The device was lost.
+    #[error("the device was lost (generation {generation}): {reason}")]
+    DeviceLost {
+        /// The device generation that was lost.
+        generation: u64,
+        /// The driver's words.
+        reason: String,
+    },
+    /// The driver or the graphics layer refused something that it should have taken: a fault of ours or
+    /// of the driver's.
+    #[error("{doing} failed: {message}")]
+    Driver {
+        /// What was being done.
+        doing: &'static str,
+        /// The layer's words.
+        message: String,
+    },
+}
+
+fn list(items: &[String]) -> String {
+    items.iter().map(|item| format!("\n  {item}")).collect()
+}
+
+impl BackendError {
+    /// A stable code for scripts.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::BackendNotLinked { .. } => "B001",
+            Self::NoDevice { .. } => "B002",
+            Self::Environment { .. } => "B003",
+            Self::InvalidProgram { .. } => "B101",
+            Self::Launch(_) => "B102",
+            Self::Unsupported { .. } => "B103",
+            Self::Config { .. } => "B104",
+            Self::BindingCount { .. } => "B105",
+            Self::OutOfRange { .. } => "B106",
+            Self::BadHandle { .. } => "B107",
+            Self::Aliasing { .. } => "B108",
+            Self::OutputTooLarge { .. } => "B109",
+            Self::Limit { .. } => "B110",
+            Self::Trap { .. } => "B201",
+            Self::LoopLimit { .. } => "B202",
+            Self::Timeout { .. } => "B203",
+            Self::OutOfMemory { .. } => "B301",
+            Self::DeviceLost { .. } => "B302",
+            Self::Driver { .. } => "B303",
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::BackendNotLinked { id, .. } => {
+                format!("a backend that is only listed in Cargo.toml is not linked: `use` its crate in the program (for `wgpu`, `use vyre_driver_wgpu as _;`), or correct the id `{id}`")
+            }
+            Self::NoDevice { remedy, .. } | Self::Unsupported { remedy, .. } => remedy.clone(),
+            Self::Environment { name, expected, .. } => format!("set {name} to {expected}, or unset it"),
+            Self::InvalidProgram { .. } => "mend each finding; `vyre-wgpu check FILE` shows them in the text".into(),
+            Self::Launch(_) => "bind inputs in declaration order, with the lengths and parameters that the program declares".into(),
+            Self::Config { field, .. } => format!("leave `{field}` unset, or use a program or backend that honours it"),
+            Self::BindingCount { .. } => "bind every buffer of the program, in declaration order".into(),
+            Self::OutOfRange { .. } => "keep the range inside the buffer".into(),
+            Self::BadHandle { .. } => "allocate the buffer on this backend, and do not use it after it is freed or the device is recovered".into(),
+            Self::Aliasing { .. } => "use one ReadWrite buffer for in-place work, or copy".into(),
+            Self::OutputTooLarge { .. } => "raise max_output_bytes, or split the work".into(),
+            Self::Limit { .. } => "split the work, or use a device with a higher limit".into(),
+            Self::Trap { .. } => "the code and address are the program's own: see its `trap` statements".into(),
+            Self::LoopLimit { .. } => "shorten the loop, split it over several dispatches, or use a device whose driver does not limit loops".into(),
+            Self::Timeout { .. } => "allow more time or split the work; a running kernel cannot be stopped".into(),
+            Self::OutOfMemory { .. } => "free buffers, or split the work".into(),
+            Self::DeviceLost { .. } => "open the backend again; if it recurs, the kernel may run too long for the driver's watchdog".into(),
+            Self::Driver { .. } => "update the driver; if it recurs, report it with the program's text".into(),
+        }
+    }
+}
+
+impl From<Vec<Diagnostic>> for BackendError {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self::InvalidProgram { diagnostics }
+    }
+}
