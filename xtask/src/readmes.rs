@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     generated::{Mode, put, splice},
     graph::{edge_table, list},
-    registry::{CrateRow, Kind, Registry},
+    registry::{CrateRow, Kind},
     workspace::{Workspace, features},
 };
 
@@ -34,69 +34,45 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<(), Error> {
     Ok(())
 }
 
+/// The part that every crate has: the template with its placeholders filled.
 fn contract(workspace: &Workspace, member: &Package, row: &CrateRow) -> Result<String, Error> {
-    let up = "../".repeat(row.path.split('/').count());
+    let registry = &workspace.registry;
     let name = &row.package;
-    let mut out = format!("## Purpose\n\n{}\n\n## Boundaries\n\n", row.responsibility);
-    out.push_str(&boundaries(&workspace.registry, row));
-    out.push_str("\n## Minimal real example\n\n");
-    out.push_str(&example(workspace, row, &up)?);
-    out.push_str("\n## Features\n\n");
-    out.push_str(&feature_list(member, row)?);
-    let _ = write!(out, "\n## Errors and unsupported behaviour\n\n{}\n", row.errors);
-    let _ = write!(
-        out,
-        "\n## Testing\n\n[docs/testing/{name}.md]({up}docs/testing/{name}.md) has the commands, what they need and \
-         what they show.\n\n## Release status\n\n"
-    );
+    let up = "../".repeat(row.path.split('/').count());
+    let edges: Vec<_> = registry.edges_from(name, |_| true).collect();
+    let users = registry.edges.iter().filter(|e| e.to == *name && e.kinds.iter().any(|k| *k != Kind::Dev));
+    let users: Vec<_> = users.map(|e| e.from.clone()).collect();
+    let reserved = registry.reserved.iter().filter(|r| r.owner == *name);
+    let reserved =
+        reserved.map(|r| format!("\n\nOnly this crate may depend on `{}`: {}.", r.package, r.reason));
     let rust = member
         .rust_version
         .as_ref()
         .map_or(String::new(), |v| format!(" Needs Rust {}.{} or newer.", v.major, v.minor));
-    let version = &member.version;
-    if member.publish.as_deref() == Some(&[]) {
-        let _ = writeln!(
-            out,
-            "Version {version}. Not published: it is of use only inside this repository.{rust}"
-        );
+    let status = if member.publish.as_deref() == Some(&[]) {
+        "not published: it is of use only inside this repository".to_owned()
     } else {
-        let _ = writeln!(
-            out,
-            "Version {version}, versioned together with the other crates of the workspace; \
-             [CHANGELOG.md]({up}CHANGELOG.md) lists the\nreleases.{rust}"
-        );
-    }
-    let _ = write!(
-        out,
-        "\n## Ownership\n\n[CRATE_OWNERSHIP.toml]({up}CRATE_OWNERSHIP.toml) decides what this crate is responsible for \
-         and which internal\ndependencies it has. After changing it, run `cargo xtask graph --write` and `cargo xtask \
-         readmes --write`.\n\n## Licence\n\nMIT or Apache-2.0, as you choose: see [LICENSE-MIT]({up}LICENSE-MIT) and \
-         [LICENSE-APACHE]({up}LICENSE-APACHE).\n"
-    );
-    Ok(out)
-}
-
-fn boundaries(registry: &Registry, row: &CrateRow) -> String {
-    let name = &row.package;
-    let mut out = format!(
-        "Owner: {}. Layer: {}. `{name}` lives in `{}`. Its internal dependencies, each declared and checked by\n\
-         `cargo xtask check-ownership`:\n\n",
-        row.owner, row.layer, row.path
-    );
-    let edges: Vec<_> = registry.edges_from(name, |_| true).collect();
-    if edges.is_empty() {
-        out = out.replace(", each declared and checked by\n`cargo xtask check-ownership`:\n\n", ": none.\n");
-    } else {
-        out.push_str(&edge_table(&edges, false));
-    }
-    let _ = write!(out, "\nOutside tests it may use at most: {}. ", list(&row.may_use));
-    let users = registry.edges.iter().filter(|e| e.to == *name && e.kinds.iter().any(|k| *k != Kind::Dev));
-    let users: Vec<_> = users.map(|e| e.from.clone()).collect();
-    let _ = writeln!(out, "Used by: {}.", list(&users));
-    for reserved in registry.reserved.iter().filter(|r| r.owner == *name) {
-        let _ = writeln!(out, "\nOnly this crate may depend on `{}`: {}.", reserved.package, reserved.reason);
-    }
-    out
+        format!("one version for all crates of the workspace; see [CHANGELOG.md]({up}CHANGELOG.md)")
+    };
+    let fields = [
+        ("{responsibility}", row.responsibility.clone()),
+        ("{owner}", row.owner.clone()),
+        ("{layer}", row.layer.clone()),
+        ("{path}", row.path.clone()),
+        ("{edges}", if edges.is_empty() { "None.".to_owned() } else { edge_table(&edges, false) }),
+        ("{bound}", list(&row.may_use)),
+        ("{users}", list(&users)),
+        ("{reserved}", reserved.collect()),
+        ("{errors}", row.errors.clone()),
+        ("{features}", feature_list(member, row)?),
+        ("{status}", format!("Version {}, {status}.{rust}", member.version)),
+        ("{name}", name.clone()),
+        ("{up}", up.clone()),
+        // Last: its Rust text may have braces of its own.
+        ("{example}", example(workspace, row, &up)?),
+    ];
+    let fill = |text: String, (field, value): &(&str, String)| text.replace(field, value.trim_end());
+    Ok(fields.iter().fold(include_str!("readme.md").to_owned(), fill))
 }
 
 fn example(workspace: &Workspace, row: &CrateRow, up: &str) -> Result<String, Error> {
@@ -134,11 +110,10 @@ mod tests {
     use super::*;
     use crate::workspace::fixture::Fixture;
 
-    const CLI: &str = include_str!("../fixtures/CLI.toml");
-
-    fn with_cli(text: &str) -> Fixture {
+    /// Without the command, which takes a build.
+    fn without_cli() -> Fixture {
         let fixture = Fixture::new();
-        fixture.write("docs/CLI.toml", text);
+        fixture.write("docs/CLI.toml", "");
         fixture
     }
 
@@ -150,7 +125,7 @@ mod tests {
 
     #[test]
     fn writes_every_readme_and_notices_each_change() {
-        let fixture = with_cli("");
+        let fixture = without_cli();
         run(&fixture.load(), Mode::Write).unwrap();
         run(&fixture.load(), Mode::Check).unwrap();
         let peer = fixture.read("peer/README.md");
@@ -175,7 +150,7 @@ mod tests {
 
     #[test]
     fn features_and_examples_must_be_real() {
-        let fixture = with_cli("");
+        let fixture = without_cli();
         run(&fixture.load(), Mode::Write).unwrap();
         fixture.replace("CRATE_OWNERSHIP.toml", "top/src/lib.rs", "top/examples/gone.rs");
         refused(&fixture, "top: its example top/examples/gone.rs does not exist");
@@ -186,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_command_line_section_holds_the_executed_help() {
-        let fixture = with_cli(CLI);
+        let fixture = Fixture::new();
         run(&fixture.load(), Mode::Write).unwrap();
         run(&fixture.load(), Mode::Check).unwrap();
         let readme = fixture.read("peer/README.md");

@@ -66,30 +66,8 @@ pub(crate) mod fixture {
 
     pub(crate) struct Fixture(PathBuf);
 
-    const REGISTRY: &str = include_str!("../fixtures/registry.toml");
-    const FILES: [(&str, &str); 11] = [
-        ("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"base\", \"mid\", \"top\", \"peer\"]\n"),
-        ("CRATE_OWNERSHIP.toml", REGISTRY),
-        ("base/Cargo.toml", "[package]\nname = \"base\"\n# more\n"),
-        (
-            "mid/Cargo.toml",
-            "[package]\nname = \"mid\"\n[features]\nfast = []\n[dependencies]\nbase = { path = \"../base\" }\n",
-        ),
-        (
-            "top/Cargo.toml",
-            "[package]\nname = \"top\"\n[features]\ngpu = [\"dep:mid\"]\n[dependencies]\n\
-             mid = { path = \"../mid\", features = [\"fast\"], default-features = false, optional = true }\n# more\n",
-        ),
-        (
-            "peer/Cargo.toml",
-            "[package]\nname = \"peer\"\n[dev-dependencies]\nbase = { path = \"../base\" }\n# more\n",
-        ),
-        ("base/src/lib.rs", ""),
-        ("mid/src/lib.rs", ""),
-        ("top/src/lib.rs", ""),
-        ("peer/src/main.rs", include_str!("../fixtures/command.rs")),
-        ("peer/README.md", "# peer\n\nWritten by hand.\n"),
-    ];
+    /// Its files: each a line `==> path`, then the text.
+    const FILES: &str = include_str!("../fixtures/workspace.txt");
 
     impl Fixture {
         pub(crate) fn new() -> Self {
@@ -97,8 +75,9 @@ pub(crate) mod fixture {
             let unique =
                 format!("vyre-xtask-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             let fixture = Self(std::env::temp_dir().join(unique));
-            for (file, text) in FILES {
-                fixture.write(file, text);
+            for file in FILES.split("==> ").skip(1) {
+                let (path, text) = file.split_once('\n').unwrap();
+                fixture.write(path, text);
             }
             fixture
         }
