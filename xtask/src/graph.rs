@@ -58,7 +58,7 @@ fn ownership(registry: &Registry) -> String {
     let _ = write!(
         out,
         "\nLayers, bottom first: {}. A normal or build dependency goes to a lower layer and stays within the crate's \
-         bound; a\ndev-dependency may also stay in its layer, in one direction.\n\n## Dependencies\n\n{}",
+         bound; a\ndev-dependency may also stay in its layer.\n\n## Dependencies\n\n{}",
         registry.layers.join(", "),
         edge_table(&registry.edges.iter().collect::<Vec<_>>(), true),
     );
@@ -90,7 +90,8 @@ pub(crate) fn edge_table(edges: &[&EdgeRow], with_source: bool) -> String {
         features.extend(edge.features.iter().cloned());
         let mut conditions = edge.conditions.clone();
         conditions.extend(edge.optional.then(|| "optional".to_owned()));
-        let (to, purpose, boundary) = (&edge.to, &edge.purpose, edge.boundary);
+        let (to, purpose, boundary) =
+            (&edge.to, &edge.purpose, format!("{:?}", edge.boundary).to_lowercase());
         let (features, conditions) = (features.join(", "), list(&conditions));
         let _ = writeln!(out, "| {to} | {purpose} | {kinds} | {boundary} | {features} | {conditions} |");
     }

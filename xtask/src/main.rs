@@ -54,19 +54,23 @@ fn task(args: &[&str]) -> Result<(), Error> {
             println!("CRATE_OWNERSHIP.toml and the Cargo.toml files agree");
             Ok(())
         }
-        ["graph", "--write"] => graph::run(&Workspace::load(None)?, Mode::Write),
-        ["graph", "--check"] => graph::run(&Workspace::load(None)?, Mode::Check),
-        ["readmes", "--write"] => readmes::run(&Workspace::load(None)?, Mode::Write),
-        ["readmes", "--check"] => readmes::run(&Workspace::load(None)?, Mode::Check),
+        ["graph", mode @ ("--write" | "--check")] => graph::run(&Workspace::load(None)?, Mode::of(mode)),
+        ["readmes", mode @ ("--write" | "--check")] => readmes::run(&Workspace::load(None)?, Mode::of(mode)),
         ["check-features"] => run::check_features(&Workspace::load(None)?),
-        ["demo"] => run::demo(&Workspace::load(None)?, false),
-        ["demo", "--software"] => run::demo(&Workspace::load(None)?, true),
-        ["test"] => run::test(&Workspace::load(None)?, false),
-        ["test", "--software"] => run::test(&Workspace::load(None)?, true),
+        ["demo", software @ ..] if is_software(software) => {
+            run::demo(&Workspace::load(None)?, !software.is_empty())
+        }
+        ["test", software @ ..] if is_software(software) => {
+            run::test(&Workspace::load(None)?, !software.is_empty())
+        }
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())
         }
         _ => Err(Error::Usage { args: args.join(" ") }),
     }
+}
+
+fn is_software(flags: &[&str]) -> bool {
+    flags.is_empty() || flags == ["--software"]
 }

@@ -3,8 +3,8 @@
 //! 1. Rows and members are the same set, at the declared paths, in known layers.
 //! 2. Declared edges and dependencies are the same set, with the same kinds, features, `optional`,
 //!    `default-features` and conditions.
-//! 3. A normal or build edge goes to a strictly lower layer and is within `may-use`. A dev edge may stay in its
-//!    layer, but two crates do not test with each other: cargo could publish neither first.
+//! 3. A normal or build edge goes to a strictly lower layer and is within `may-use`. A dev edge may also stay in
+//!    its layer.
 //! 4. An internal crate comes from its path in this workspace, never from a registry.
 //! 5. A reserved third-party package is a dependency of its one crate only, in every kind.
 
@@ -19,7 +19,7 @@ use cargo_metadata::{Dependency, Package};
 pub(crate) use self::violation::Violation;
 use crate::{
     error::Error,
-    registry::{Boundary, EdgeRow, Kind, Registry},
+    registry::{EdgeRow, Kind, Registry},
     workspace::Workspace,
 };
 
@@ -101,9 +101,6 @@ fn check_edges(workspace: &Workspace, member: &Package, out: &mut Vec<Violation>
                 out.push(Violation::TwoEdges { from: from.into(), to: edge.to.clone(), kind: *kind });
             }
         }
-        if edge.boundary == Boundary::Public && !edge.kinds.contains(&Kind::Normal) {
-            out.push(Violation::PublicTestEdge { from: from.into(), to: edge.to.clone() });
-        }
     }
     for (to, kinds) in &declared {
         if !actual.contains_key(to) {
@@ -184,11 +181,6 @@ fn check_direction(workspace: &Workspace, from: &str, to: &str, kind: Kind, out:
         out.push(Violation::Direction { from, to, kind, from_layer, to_layer });
     } else if kind != Kind::Dev && !source.may_use.contains(&to) {
         out.push(Violation::OutOfBounds { from, to, kind });
-    } else if above == below && from < to {
-        let back = workspace.member(&to).is_some_and(|p| p.dependencies.iter().any(|d| d.name == from));
-        if back {
-            out.push(Violation::TestCycle { from, to });
-        }
     }
 }
 

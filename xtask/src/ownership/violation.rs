@@ -54,14 +54,6 @@ pub(crate) enum Violation {
     )]
     OutOfBounds { from: String, to: String, kind: Kind },
     #[error(
-        "{from} <-> {to} (dev): test with each other, so neither could be published first; remove one edge"
-    )]
-    TestCycle { from: String, to: String },
-    #[error(
-        "{from} -> {to}: only tests or builds use it, so its boundary is \"private\"; say so in its [[edge]] table"
-    )]
-    PublicTestEdge { from: String, to: String },
-    #[error(
         "{from} -> {to} ({kind}): not by path; depend on the workspace's own crate: `{to}.workspace = true`"
     )]
     NotByPath { from: String, to: String, kind: Kind },
