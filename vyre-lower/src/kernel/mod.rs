@@ -4,9 +4,13 @@
 //! Ops are the device's own: division has a divisor that is not zero, a shift amount is below the width,
 //! an index is in bounds. Lowering makes that so, and the verifier checks the rest.
 
+mod grid;
 mod op;
+mod verify;
 
+pub use grid::{Grid, GridRule};
 pub use op::{Block, BlockId, Inst, InstId, LocalId, Op, Place, Proof};
+pub use verify::{VerifiedKernel, VerifyError, verify};
 
 use vyre_foundation::ir::{BufferId, ParamId};
 use vyre_spec::{Access, Axis, CapabilitySet, DataType};
@@ -18,6 +22,8 @@ pub struct KernelDescriptor {
     pub name: String,
     /// Invocations per axis of a workgroup.
     pub workgroup_size: [u32; 3],
+    /// How a launch's extent becomes a grid of workgroups.
+    pub grid: GridRule,
     /// The bindings of group 0, dense: the position is the binding number.
     pub bindings: Vec<Binding>,
     /// What the host passes with each launch.
@@ -39,15 +45,18 @@ pub struct KernelDescriptor {
 }
 
 /// One binding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
+    /// Its name, for readable output.
+    pub name: String,
     /// What is bound.
     pub role: Role,
-    /// The type of its elements as the kernel addresses them (f32 with atomics is u32).
+    /// The type of its elements as the kernel addresses them: never bool, which is a u32 word in memory,
+    /// and u32 for f32 with atomics that are not native.
     pub element: DataType,
     /// Whether the kernel may write it.
     pub access: Access,
-    /// Whether the elements are atomic.
+    /// Whether the elements are atomic; plain loads and stores of them are atomic, too.
     pub atomic: bool,
 }
 
@@ -104,6 +113,9 @@ pub struct ArrayDecl {
     pub element: DataType,
     /// Its number of elements.
     pub len: u32,
-    /// Whether the elements are atomic.
+    /// Whether the elements are atomic; plain loads and stores of them are atomic, too.
     pub atomic: bool,
+    /// Whether the emitter initialises it with zeros. Private arrays only: a kernel zeroes its shared
+    /// arrays by instructions.
+    pub zero: bool,
 }

@@ -62,9 +62,9 @@ pub enum Proof {
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
-    /// A constant.
+    /// A constant; a float is finite.
     Constant(Value),
-    /// A word of launch data, by position, in the instruction's type.
+    /// A word of launch data, by position, as the instruction's type: a 32-bit one, not bool.
     Launch(u32),
     /// The hardware's workgroup id.
     WorkgroupId(Axis),
@@ -106,7 +106,8 @@ pub enum Op {
         /// Why it is in bounds.
         proof: Proof,
     },
-    /// Reads and changes an element in bounds; gives the old one.
+    /// Reads and changes an element in bounds; gives the old one. A compare-exchange never fails
+    /// spuriously, and gives just the old element.
     Atomic {
         /// What is done.
         op: AtomicOp,
