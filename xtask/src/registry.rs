@@ -118,10 +118,6 @@ impl Registry {
     }
 }
 
-pub(crate) fn load(path: &Path) -> Result<Registry, Error> {
-    parse_toml(path)
-}
-
 /// Reads a TOML file strictly; an error names the file, the line and the key.
 pub(crate) fn parse_toml<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, Error> {
     let text = fs::read_to_string(path).map_err(Error::io(path))?;

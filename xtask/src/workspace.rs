@@ -6,7 +6,7 @@ use cargo_metadata::{MetadataCommand, Package};
 
 use crate::{
     error::Error,
-    registry::{self, Registry},
+    registry::{Registry, parse_toml},
 };
 
 pub(crate) struct Workspace {
@@ -29,7 +29,7 @@ impl Workspace {
         let root = metadata.workspace_root.clone().into_std_path_buf();
         let mut members: Vec<_> = metadata.workspace_packages().into_iter().cloned().collect();
         members.sort_by(|a, b| a.name.cmp(&b.name));
-        let registry = registry::load(&root.join("CRATE_OWNERSHIP.toml"))?;
+        let registry = parse_toml(&root.join("CRATE_OWNERSHIP.toml"))?;
         Ok(Self { root, members, registry })
     }
 
