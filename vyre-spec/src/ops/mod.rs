@@ -75,7 +75,9 @@ pub(crate) fn call3<A: Element, B: Element, R: Element>(
     f(A::from_bits64(a), B::from_bits64(b), B::from_bits64(c)).to_bits64()
 }
 
-/// Expands `$emit! { (args) rust_type DataType::Variant }` once for each type of a class.
+/// Expands `$emit! { (args) rust_type Variant }` once for each element type of a class, whose Rust name and
+/// [`DataType`](crate::DataType) variant it gives.
+#[macro_export]
 macro_rules! for_class {
     (Any, $emit:ident $args:tt) => {
         $emit! { $args bool Bool }
