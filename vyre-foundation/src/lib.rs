@@ -2,6 +2,7 @@
 //! proves them sound, the reference machine that defines what they mean, and the optimiser.
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod check;
 pub mod diag;
 pub mod ir;

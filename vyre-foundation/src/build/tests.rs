@@ -1,0 +1,265 @@
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::{Access, BuiltIn, DataType, MemoryOrdering, Value};
+
+use super::{BuildError, Kernel, Val};
+use crate::check::Checked;
+use crate::diag::{Code, Site};
+use crate::ir::{Arena, Buffer, Count, Expr, Extent, Launch, Node, Param, Place, Program, RegionId};
+
+fn body(record: impl for<'k> FnOnce(&'k Kernel, Val<'k, u32>)) -> Checked<Program> {
+    Kernel::build("test", |k| k.domain([1], |[i]| record(k, i))).unwrap()
+}
+
+fn codes(error: &BuildError) -> Vec<Code> {
+    error.diagnostics().map(|d| d.code).collect()
+}
+
+#[test]
+fn saxpy_is_the_program_that_the_arena_makes() {
+    let built = Kernel::build("saxpy", |k| {
+        let a = k.param::<f32>("a");
+        let x = k.read_only::<f32>("x");
+        let y = k.read_write::<f32>("y").with_len(x.len());
+        k.domain([y.len()], |[i]| y.store(i, a * x.load(i) + y.load(i)));
+    })
+    .unwrap();
+
+    let mut arena = Arena::new("saxpy");
+    let a = arena.param(Param { name: "a".into(), ty: DataType::F32, specialize: false });
+    let buffer = |name: &str, access| Buffer {
+        name: name.into(),
+        element: DataType::F32,
+        access,
+        count: Count::Bytes,
+    };
+    let x = arena.buffer(buffer("x", Access::ReadOnly));
+    let y = arena.buffer(buffer("y", Access::ReadWrite));
+    let len_x = arena.extent(Extent::Length(x));
+    arena.set_count(y, Count::Extent(len_x));
+    let (len_y, one) = (arena.extent(Extent::Length(y)), arena.extent(Extent::Literal(1)));
+    arena.set_launch(Launch::Domain { extent: [len_y, one, one], axes: 1 });
+    let i = arena.expr(Expr::BuiltIn(BuiltIn::Point(vyre_spec::Axis::X)));
+    let root = RegionId::new(0);
+    let load_x = arena.push(root, Node::Load { place: Place::Buffer(x), index: i });
+    let load_y = arena.push(root, Node::Load { place: Place::Buffer(y), index: i });
+    let a = arena.expr(Expr::Param(a));
+    let (xi, yi) = (arena.expr(Expr::Result(load_x)), arena.expr(Expr::Result(load_y)));
+    let ax = arena.expr(Expr::Binary(BinaryOp::Mul, a, xi));
+    let value = arena.expr(Expr::Binary(BinaryOp::Add, ax, yi));
+    arena.push(root, Node::Store { place: Place::Buffer(y), index: i, value });
+    let (by_hand, _) = arena.finish().unwrap();
+    assert_eq!(*built, by_hand);
+}
+
+#[test]
+fn constants_stand_on_either_side_and_shift_amounts_are_unsigned() {
+    let program = body(|k, i| {
+        let out = k.read_write::<i32>("out");
+        let x = i.bitcast::<i32>();
+        out.store(0u32, 7 - x);
+        out.store(1u32, x - 7);
+        out.store(2u32, 1i32 << i);
+        out.store(3u32, x >> 3);
+    });
+    let stored: Vec<Expr> = program
+        .nodes()
+        .iter()
+        .filter_map(|node| match node {
+            Node::Store { value, .. } => Some(*program.expr(*value)),
+            _ => None,
+        })
+        .collect();
+    let seven = Expr::Literal(Value::new(7i32));
+    let operands = |expr: Expr| expr.operands().map(|e| *program.expr(e)).collect::<Vec<_>>();
+    assert!(matches!(stored[0], Expr::Binary(BinaryOp::Sub, ..)) && operands(stored[0])[0] == seven);
+    assert!(matches!(stored[1], Expr::Binary(BinaryOp::Sub, ..)) && operands(stored[1])[1] == seven);
+    assert!(matches!(stored[2], Expr::Binary(BinaryOp::Shl, ..)));
+    assert_eq!(operands(stored[3])[1], Expr::Literal(Value::new(3u32)));
+}
+
+#[test]
+fn every_table_gives_methods() {
+    let program = Kernel::build("tables", |k| {
+        let x = k.read_only::<f32>("x");
+        let out = k.read_write::<u32>("out");
+        let bins = k.shared::<u32>("bins", 8);
+        k.workgroups([32], [1], |group| {
+            let lane = group.local_index;
+            let v = x.load(lane);
+            let picked = v.is_nan().select(0.0, v.fma(2.0, 1.0).clamp(0.0, 1.0)).max(-v);
+            let old = bins.atomic_compare_exchange(lane, 0, picked.convert::<u32>());
+            out.store(lane, old.subgroup_shuffle(lane ^ 1) + lane.subgroup_add());
+        });
+    })
+    .unwrap();
+    let exprs = program.exprs();
+    let has = |wanted: fn(&Expr) -> bool| exprs.iter().any(wanted);
+    assert!(has(|e| matches!(e, Expr::Unary(UnaryOp::IsNan, _))));
+    assert!(has(|e| matches!(e, Expr::Unary(UnaryOp::Neg, _))));
+    assert!(has(|e| matches!(e, Expr::Binary(BinaryOp::Max, ..))));
+    assert!(has(|e| matches!(e, Expr::Ternary(TernaryOp::Select, ..))));
+    assert!(has(|e| matches!(e, Expr::Ternary(TernaryOp::Fma, ..))));
+    assert!(has(|e| matches!(e, Expr::Cast(CastOp::Convert, DataType::U32, _))));
+    let atomic = program.nodes().iter().find_map(|n| match n {
+        Node::Atomic { op, expected: Some(expected), .. } => Some((*op, *program.expr(*expected))),
+        _ => None,
+    });
+    assert_eq!(atomic, Some((AtomicOp::CompareExchange, Expr::Literal(Value::new(0u32)))));
+    let subgroup: Vec<_> = program
+        .nodes()
+        .iter()
+        .filter_map(|n| match n {
+            Node::Subgroup { op, lane, .. } => Some((*op, lane.is_some())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(subgroup, [(SubgroupOp::Shuffle, true), (SubgroupOp::Add, false)]);
+}
+
+#[test]
+fn blocks_nest_and_statements_go_to_their_own_block() {
+    let program = body(|k, i| {
+        let out = k.read_write::<u32>("out");
+        let sum = k.var("sum", 0u32);
+        k.for_step(0, 10, 3, |j| {
+            k.if_else(j.eq(i), || k.continue_(), || sum.set(sum.get() + j));
+        });
+        k.while_(
+            || sum.get().gt(100),
+            || {
+                sum.set(sum.get() - 100);
+                k.if_(i.eq(5), || k.break_());
+            },
+        );
+        k.trap(3, i);
+        out.store(i, sum.get());
+    });
+    let kinds = |region: RegionId| -> Vec<Node> {
+        program.region(region).iter().map(|&id| *program.node(id)).collect()
+    };
+    let top = kinds(program.body());
+    let [
+        Node::Declare { .. },
+        Node::For { step, body: each, .. },
+        Node::While { head, body: repeated, .. },
+        Node::Trap { code: 3, .. },
+        Node::Get { .. },
+        Node::Store { .. },
+    ] = top[..]
+    else {
+        panic!("{top:?}");
+    };
+    assert_eq!(*program.expr(step), Expr::Literal(Value::new(3u32)));
+    let [Node::If { then, otherwise, .. }] = kinds(each)[..] else { panic!() };
+    assert_eq!(kinds(then), [Node::Continue]);
+    assert!(matches!(kinds(otherwise)[..], [Node::Get { .. }, Node::Set { .. }]));
+    assert!(matches!(kinds(head)[..], [Node::Get { .. }]));
+    assert!(matches!(kinds(repeated)[..], [Node::Get { .. }, Node::Set { .. }, Node::If { .. }]));
+}
+
+#[test]
+fn extents_are_host_arithmetic() {
+    let program = Kernel::build("extents", |k| {
+        let n = k.specialize::<u32>("n");
+        let x = k.read_only::<u32>("x");
+        let groups = (2 * x.len().extent() + n).ceil_div(64).max(1);
+        let out = k.write_only::<u32>("out", groups);
+        k.workgroups([64], [groups], |group| {
+            k.if_(group.local_index.eq(0), || out.store(group.id[0], n));
+        });
+    })
+    .unwrap();
+    assert!(program.params()[0].specialize);
+    let params = crate::launch::Params::new().with("n", Value::new(5u32));
+    let launch = crate::launch::resolve(&program, &params, &[Some(4 * 100), None], None).unwrap();
+    // ceil((2 × 100 + 5) / 64) = 4
+    assert_eq!(launch.extent, [4, 1, 1]);
+    assert_eq!(launch.lengths, [100, 4]);
+}
+
+#[test]
+fn internal_names_are_made_unique() {
+    let program = body(|_, i| {
+        let twice = |v: Val<'_, u32>| {
+            let t = v.kernel().var("t", v);
+            t.set(t.get() * 2);
+        };
+        twice(i);
+        twice(i);
+    });
+    let names: Vec<_> = program.vars().iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(names, ["t", "t_2"]);
+}
+
+#[test]
+fn handles_of_another_kernel_are_diagnosed_where_they_are_used() {
+    let mut inner = None;
+    let outer = Kernel::build("outer", |k| {
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len()], |[i]| {
+            inner = Some(Kernel::build("inner", |k2| {
+                let y = k2.read_write::<u32>("y");
+                k2.domain([x.len()], |[j]| {
+                    y.store(i, j);
+                    y.store(j, j + i);
+                });
+            }));
+            x.store(i, i);
+        });
+    });
+    assert!(outer.is_ok());
+    let error = inner.unwrap().unwrap_err();
+    assert_eq!(codes(&error), [Code::MixedBuilders; 3]);
+    let lines: Vec<_> = error.findings().iter().filter_map(|f| f.line).collect();
+    assert!(lines.len() == 3 && lines.iter().all(|l| l.file().ends_with("build/tests.rs")));
+    // Consecutive statements above.
+    assert_eq!(lines[2].line(), lines[1].line() + 1);
+}
+
+#[test]
+fn launches_are_counted_and_statements_need_one() {
+    let none = Kernel::build("none", |k| {
+        k.param::<u32>("n");
+    });
+    assert_eq!(codes(&none.unwrap_err()), [Code::BadLaunch]);
+
+    let two = Kernel::build("two", |k| {
+        k.domain([1], |[_]| {});
+        k.domain([2], |[_]| {});
+    });
+    assert_eq!(codes(&two.unwrap_err()), [Code::BadLaunch]);
+
+    let early = Kernel::build("early", |k| {
+        let x = k.read_write::<u32>("x");
+        let first = x.load(0u32);
+        k.domain([x.len()], |[i]| x.store(i, first));
+    });
+    let error = early.unwrap_err();
+    assert_eq!(codes(&error), [Code::Structure]);
+    assert_eq!(error.findings()[0].diagnostic.site, Site::Program);
+
+    let device = Kernel::build("device", |k| {
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len() * 2], |[_]| {});
+    });
+    assert_eq!(codes(&device.unwrap_err()), [Code::BadLaunch]);
+}
+
+#[test]
+fn a_deep_expression_needs_no_stack() {
+    let program = body(|k, i| {
+        let out = k.read_write::<u32>("out");
+        let deep = (0..100_000u32).fold(i, |v, n| v + n);
+        out.store(i, deep);
+    });
+    assert!(program.exprs().len() > 100_000);
+}
+
+#[test]
+fn barriers_keep_their_ordering() {
+    let program = Kernel::build("barrier", |k| {
+        k.workgroups([8], [1], |_| k.barrier(MemoryOrdering::WorkgroupAndStorage));
+    })
+    .unwrap();
+    assert_eq!(program.nodes(), [Node::Barrier { ordering: MemoryOrdering::WorkgroupAndStorage }]);
+}
