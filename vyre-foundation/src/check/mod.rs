@@ -1,17 +1,81 @@
 //! The checker: `Program` in, [`Checked`] or every diagnostic out.
+//!
+//! Each concern is a file whose header lists its invariants. All run on every program, except that
+//! uniformity and races, which reason about what the program does, need one that is otherwise sound. All
+//! are linear in the program and none recurses, so a program may be as long and its expressions as deep as
+//! memory allows.
 
+mod access;
+mod declarations;
 mod facts;
+mod limits;
+mod names;
+mod structure;
+mod tree;
+mod types;
+
+#[cfg(test)]
+mod tests;
 
 pub use facts::{Checkable, Checked, Facts, Uniformity, Usage};
+pub use limits::{MAX_NESTING, MAX_TABLE};
+pub use names::{is_identifier, is_reserved};
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Site};
 use crate::ir::Program;
+
+use tree::Tree;
 
 /// Proves a program sound, or says everything that is wrong with it.
 ///
 /// # Errors
-/// Every finding, in program order.
+/// Every finding, in program order: the program as a whole, its declarations, then the body as it reads.
 pub fn check(program: Program) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    let facts = Facts::default();
-    Ok(Checked::new(program, facts))
+    match prove(&program) {
+        Ok(facts) => Ok(Checked::new(program, facts)),
+        Err(findings) => Err(findings),
+    }
+}
+
+fn prove(program: &Program) -> Result<Facts, Vec<Diagnostic>> {
+    let mut findings = Vec::new();
+    let mut facts = Facts::default();
+    let tree = Tree::of(program);
+    names::check(program, &mut findings);
+    declarations::check(program, &mut findings);
+    limits::check(program, &tree, &mut findings);
+    facts.expr_homes = structure::check(program, &tree, &mut findings);
+    let types = types::check(program, &mut findings);
+    access::check(program, &mut facts, &mut findings);
+    // Each type that is missing has been reported where it went wrong.
+    let known: Option<Vec<_>> = types.into_iter().collect();
+    match known {
+        Some(types) if findings.is_empty() => {
+            facts.expr_types = types;
+            facts.expr_uniformity = vec![Uniformity::Divergent; program.exprs().len()];
+            facts.node_flow = vec![Uniformity::Divergent; program.nodes().len()];
+            facts.node_regions = tree.node_regions;
+            facts.region_parents = tree.parents;
+            Ok(facts)
+        }
+        _ => {
+            debug_assert!(!findings.is_empty(), "a type is missing that nothing reported");
+            findings.sort_by_key(|finding| position(&tree, finding.site));
+            Err(findings)
+        }
+    }
+}
+
+/// Where a place stands in program order. An expression comes just before the node that uses it first.
+fn position(tree: &Tree, site: Site) -> (u8, u32, u8, u32) {
+    match site {
+        Site::Program => (0, 0, 0, 0),
+        Site::Param(id) => (1, id.raw(), 0, 0),
+        Site::Buffer(id) => (2, id.raw(), 0, 0),
+        Site::Shared(id) => (3, id.raw(), 0, 0),
+        Site::Private(id) => (4, id.raw(), 0, 0),
+        Site::Var(id) => (5, id.raw(), 0, 0),
+        Site::Expr(id) => (6, tree.first_use[id.index()].raw(), 0, id.raw()),
+        Site::Node(id) => (6, id.raw(), 1, 0),
+    }
 }

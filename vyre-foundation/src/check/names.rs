@@ -1,0 +1,144 @@
+//! Names of declarations.
+//!
+//! * Every name is an identifier: a letter or `_`, then letters, digits and `_`, all ASCII.
+//! * No name but the program's is a word of the text form: a keyword, a type, a built-in value, or an op.
+//! * No two declarations have one name, of whatever kind they are.
+
+use std::collections::HashMap;
+
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::{Access, BuiltIn, DataType};
+
+use crate::diag::{Code, Diagnostic, Site};
+use crate::ir::{BufferId, ParamId, PrivateId, Program, SharedId, VarId};
+
+/// The words of the text form that are neither types, accesses, built-in values nor ops.
+pub(crate) const KEYWORDS: &[&str] = &[
+    "program",
+    "param",
+    "specialize",
+    "buffer",
+    "shared",
+    "private",
+    "launch",
+    "domain",
+    "workgroups",
+    "let",
+    "load",
+    "store",
+    "var",
+    "get",
+    "set",
+    "if",
+    "else",
+    "for",
+    "in",
+    "while",
+    "break",
+    "continue",
+    "return",
+    "barrier",
+    "trap",
+    "len",
+    "ceil_div",
+    "true",
+    "false",
+];
+
+/// Whether a word has a meaning of its own in the text form.
+pub fn is_reserved(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+        || DataType::from_name(word).is_some()
+        || Access::ALL.iter().any(|access| access.name() == word)
+        || BuiltIn::ALL.iter().any(|built_in| built_in.name().0 == word)
+        || UnaryOp::from_name(word).is_some()
+        || BinaryOp::from_name(word).is_some()
+        || TernaryOp::from_name(word).is_some()
+        || CastOp::from_name(word).is_some()
+        || AtomicOp::from_name(word).is_some()
+        || SubgroupOp::from_name(word).is_some()
+}
+
+/// Whether a word is an identifier.
+pub fn is_identifier(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+pub(crate) fn check(program: &Program, findings: &mut Vec<Diagnostic>) {
+    let mut check = Names { seen: HashMap::new(), findings };
+    if !is_identifier(program.name()) {
+        check.findings.push(BadName::NotIdentifier.at(Site::Program, program.name()));
+    }
+    for (i, x) in (0..).zip(program.buffers()) {
+        check.name(Site::Buffer(BufferId::new(i)), &x.name);
+    }
+    for (i, x) in (0..).zip(program.params()) {
+        check.name(Site::Param(ParamId::new(i)), &x.name);
+    }
+    for (i, x) in (0..).zip(program.shared()) {
+        check.name(Site::Shared(SharedId::new(i)), &x.name);
+    }
+    for (i, x) in (0..).zip(program.privates()) {
+        check.name(Site::Private(PrivateId::new(i)), &x.name);
+    }
+    for (i, x) in (0..).zip(program.vars()) {
+        check.name(Site::Var(VarId::new(i)), &x.name);
+    }
+}
+
+enum BadName {
+    NotIdentifier,
+    Reserved,
+}
+
+impl BadName {
+    fn at(self, site: Site, name: &str) -> Diagnostic {
+        match self {
+            Self::NotIdentifier => Diagnostic::new(
+                Code::BadName,
+                site,
+                format!("`{}` is not an identifier", name.escape_debug()),
+            )
+            .with_help("use ASCII letters, digits and `_`, and no digit at the start"),
+            Self::Reserved => {
+                Diagnostic::new(Code::BadName, site, format!("`{name}` is a word of the text form"))
+                    .with_help(format!("choose another name, such as `{name}_`"))
+            }
+        }
+    }
+}
+
+fn bad_name(name: &str) -> Option<BadName> {
+    if !is_identifier(name) {
+        Some(BadName::NotIdentifier)
+    } else if is_reserved(name) {
+        Some(BadName::Reserved)
+    } else {
+        None
+    }
+}
+
+struct Names<'a> {
+    seen: HashMap<&'a str, Site>,
+    findings: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> Names<'a> {
+    fn name(&mut self, site: Site, name: &'a str) {
+        if let Some(problem) = bad_name(name) {
+            self.findings.push(problem.at(site, name));
+        }
+        match self.seen.get(name) {
+            None => {
+                self.seen.insert(name, site);
+            }
+            Some(&first) => self.findings.push(
+                Diagnostic::new(Code::DuplicateName, site, format!("the name `{name}` is declared twice"))
+                    .with_related(first, "declared here first")
+                    .with_help("rename one of them: buffers, parameters, arrays and variables share one set of names"),
+            ),
+        }
+    }
+}

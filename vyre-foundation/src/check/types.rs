@@ -1,0 +1,296 @@
+//! Types.
+//!
+//! * The operands of an op have types that its row's rule allows; a node's result has the type of what it
+//!   reads.
+//! * Indices are integers, conditions are bools.
+//! * A value that is stored, or combined atomically, has the array's element type; a variable's values have
+//!   its type.
+//! * Start, end and step of a counted loop have one integer type.
+//! * An atomic works on the element type, and has an expected value just if the op takes one; a subgroup op
+//!   has a lane just if it takes one, a `u32`. A trap's address is a `u32`.
+
+use vyre_spec::ops::{AtomicOp, SubgroupOp};
+use vyre_spec::{DataType, TypeSet};
+
+use crate::diag::{Code, Diagnostic, Site};
+use crate::ir::{Expr, ExprId, Node, NodeId, Place, Program};
+
+use super::tree::ids;
+
+/// The type of each expression; `None` where it or an operand is wrong.
+pub(crate) fn check(program: &Program, findings: &mut Vec<Diagnostic>) -> Vec<Option<DataType>> {
+    let mut types = Types { program, types: vec![None; program.exprs().len()], findings };
+    for id in evaluation_order(program) {
+        let ty = types.expr(id);
+        types.types[id.index()] = ty;
+    }
+    for (id, node) in ids(program) {
+        types.node(id, node);
+    }
+    types.types
+}
+
+/// What the type of an expression follows from. A subgroup op's result has the type of its operand, which
+/// may be numbered later (the condition of a `while` comes before its head).
+fn inputs(program: &Program, id: ExprId) -> impl Iterator<Item = ExprId> + use<> {
+    let expr = program.expr(id);
+    let through = match *expr {
+        Expr::Result(node) => match *program.node(node) {
+            Node::Subgroup { value, .. } => Some(value),
+            _ => None,
+        },
+        _ => None,
+    };
+    expr.operands().chain(through)
+}
+
+/// The expressions, each after its inputs. There are no cycles but in programs whose dominance is wrong,
+/// which another check reports; they are cut.
+fn evaluation_order(program: &Program) -> Vec<ExprId> {
+    let count = program.exprs().len();
+    let mut order = Vec::with_capacity(count);
+    let (mut opened, mut done) = (vec![false; count], vec![false; count]);
+    for start in (0..count as u32).map(ExprId::new) {
+        let mut stack = vec![start];
+        while let Some(&id) = stack.last() {
+            if !opened[id.index()] {
+                opened[id.index()] = true;
+                stack.extend(inputs(program, id).filter(|input| !opened[input.index()]));
+            } else {
+                stack.pop();
+                if !std::mem::replace(&mut done[id.index()], true) {
+                    order.push(id);
+                }
+            }
+        }
+    }
+    order
+}
+
+struct Types<'a> {
+    program: &'a Program,
+    types: Vec<Option<DataType>>,
+    findings: &'a mut Vec<Diagnostic>,
+}
+
+/// Why a type was refused.
+enum Refusal {
+    /// The op does not take it.
+    NotTaken(DataType, TypeSet),
+    /// Two operands differ.
+    Differ(DataType, DataType),
+}
+
+impl Types<'_> {
+    fn of(&self, id: ExprId) -> Option<DataType> {
+        self.types[id.index()]
+    }
+
+    fn report(&mut self, code: Code, site: Site, message: String, help: impl Into<String>) {
+        self.findings.push(Diagnostic::new(code, site, message).with_help(help));
+    }
+
+    fn refuse(&mut self, site: Site, op: &str, refusal: Refusal) {
+        match refusal {
+            Refusal::NotTaken(ty, set) => self.report(
+                Code::OperandType,
+                site,
+                format!("`{op}` does not take a {ty}"),
+                format!("it takes {set}; use `convert` to change the type"),
+            ),
+            Refusal::Differ(needs, got) => self.report(
+                Code::OperandType,
+                site,
+                format!("`{op}` needs a {needs} here, but the operand is a {got}"),
+                format!("use `convert<{needs}>(…)`"),
+            ),
+        }
+    }
+
+    fn expr(&mut self, id: ExprId) -> Option<DataType> {
+        let site = Site::Expr(id);
+        match *self.program.expr(id) {
+            Expr::Literal(value) => Some(value.ty()),
+            Expr::Param(param) => Some(self.program.param(param).ty),
+            Expr::BuiltIn(_) | Expr::Length(_) => Some(DataType::U32),
+            Expr::Result(node) => self.result(node),
+            Expr::LoopVar(node) => match *self.program.node(node) {
+                Node::For { start, .. } => self.loop_variable(start),
+                _ => None,
+            },
+            Expr::Unary(op, a) => {
+                let a = self.of(a)?;
+                let result = op.rule().result(a);
+                if result.is_none() {
+                    self.refuse(site, op.name(), Refusal::NotTaken(a, op.rule().operands()));
+                }
+                result
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.of(a)?, self.of(b)?);
+                let rule = op.rule();
+                let result = rule.result(a, b);
+                if !rule.operands().contains(a) {
+                    self.refuse(site, op.name(), Refusal::NotTaken(a, rule.operands()));
+                } else if result.is_none() {
+                    self.refuse(site, op.name(), Refusal::Differ(rule.second(a), b));
+                }
+                result
+            }
+            Expr::Ternary(op, a, b, c) => {
+                let (a, b, c) = (self.of(a)?, self.of(b)?, self.of(c)?);
+                let rule = op.rule();
+                let result = rule.result(a, b, c);
+                if !rule.operands().contains(b) {
+                    self.refuse(site, op.name(), Refusal::NotTaken(b, rule.operands()));
+                } else if b != c {
+                    self.refuse(site, op.name(), Refusal::Differ(b, c));
+                } else if result.is_none() {
+                    self.refuse(site, op.name(), Refusal::Differ(rule.first(b), a));
+                }
+                result
+            }
+            Expr::Cast(op, to, a) => {
+                let from = self.of(a)?;
+                let allowed = op.allows(from, to);
+                if !allowed {
+                    let message = format!("`{}` does not take a {from} to a {to}", op.name());
+                    self.report(Code::OperandType, site, message, "use `convert`, or `select` on a bool");
+                }
+                allowed.then_some(to)
+            }
+        }
+    }
+
+    fn loop_variable(&self, start: ExprId) -> Option<DataType> {
+        // The start may be numbered after the variable only where dominance is wrong.
+        self.of(start)
+    }
+
+    fn result(&self, node: NodeId) -> Option<DataType> {
+        match *self.program.node(node) {
+            Node::Load { place, .. } | Node::Atomic { place, .. } => Some(self.program.place(place).1),
+            Node::Get { var } => Some(self.program.var(var).ty),
+            Node::Subgroup { value, .. } => self.of(value),
+            _ => None,
+        }
+    }
+
+    fn node(&mut self, id: NodeId, node: &Node) {
+        let site = Site::Node(id);
+        match *node {
+            Node::Load { place, index } => self.index(site, place, index),
+            Node::Store { place, index, value } => {
+                self.index(site, place, index);
+                self.element(site, place, value, "the stored value");
+            }
+            Node::Atomic { op, place, index, value, expected } => {
+                self.index(site, place, index);
+                self.atomic(site, op, place, value, expected);
+            }
+            Node::Declare { var, init: value } | Node::Set { var, value } => {
+                let variable = self.program.var(var);
+                let what = format!("variable `{}` is a {}", variable.name, variable.ty);
+                self.expect(site, value, variable.ty, &what);
+            }
+            Node::If { condition, .. } | Node::While { condition, .. } => match self.of(condition) {
+                Some(ty) if ty != DataType::Bool => self.report(
+                    Code::ConditionType,
+                    site,
+                    format!("the condition is a {ty}"),
+                    "conditions are bools: compare the value, such as `x != 0`",
+                ),
+                _ => {}
+            },
+            Node::For { start, end, step, .. } => self.bounds(site, start, end, step),
+            Node::Subgroup { op, value, lane } => self.subgroup(site, op, value, lane),
+            Node::Trap { address, .. } => {
+                self.expect(site, address, DataType::U32, "a trap's address is a u32");
+            }
+            Node::Get { .. } | Node::Break | Node::Continue | Node::Return | Node::Barrier { .. } => {}
+        }
+    }
+
+    /// Demands a type; `what` says of what and which.
+    fn expect(&mut self, site: Site, value: ExprId, needs: DataType, what: &str) {
+        if let Some(got) = self.of(value).filter(|&got| got != needs) {
+            let message = format!("{what}, but the value is a {got}");
+            self.report(Code::OperandType, site, message, format!("use `convert<{needs}>(…)`"));
+        }
+    }
+
+    fn index(&mut self, site: Site, place: Place, index: ExprId) {
+        if let Some(ty) = self.of(index).filter(|ty| !ty.is_int()) {
+            let message = format!("the index of `{}` is a {ty}", self.program.place(place).0);
+            self.report(Code::IndexType, site, message, "indices are integers: use `convert<u32>(…)`");
+        }
+    }
+
+    fn element(&mut self, site: Site, place: Place, value: ExprId, role: &str) {
+        let (name, element) = self.program.place(place);
+        if let Some(got) = self.of(value).filter(|&got| got != element) {
+            let message = format!("`{name}` has {element} elements, but {role} is a {got}");
+            self.report(Code::OperandType, site, message, format!("use `convert<{element}>(…)`"));
+        }
+    }
+
+    fn atomic(&mut self, site: Site, op: AtomicOp, place: Place, value: ExprId, expected: Option<ExprId>) {
+        let (rule, (_, element)) = (op.rule(), self.program.place(place));
+        if !rule.elements().contains(element) {
+            self.refuse(site, op.name(), Refusal::NotTaken(element, rule.elements()));
+            return;
+        }
+        self.element(site, place, value, "the operand");
+        match expected {
+            Some(expected) if rule.takes_expected() => {
+                self.element(site, place, expected, "the expected value");
+            }
+            None if !rule.takes_expected() => {}
+            Some(_) => self.report(
+                Code::Structure,
+                site,
+                format!("`{}` takes no expected value", op.name()),
+                "leave it out, or use the compare-exchange",
+            ),
+            None => self.report(
+                Code::Structure,
+                site,
+                format!("`{}` needs an expected value", op.name()),
+                "give the value that the element must have for the exchange",
+            ),
+        }
+    }
+
+    fn bounds(&mut self, site: Site, start: ExprId, end: ExprId, step: ExprId) {
+        let Some(ty) = self.of(start) else { return };
+        if !ty.is_int() {
+            let message = format!("a loop counts in {ty}");
+            self.report(Code::OperandType, site, message, "loops count in integers: use `convert<u32>(…)`");
+            return;
+        }
+        self.expect(site, end, ty, &format!("the loop counts in {ty}"));
+        self.expect(site, step, ty, &format!("the loop counts in {ty}"));
+    }
+
+    fn subgroup(&mut self, site: Site, op: SubgroupOp, value: ExprId, lane: Option<ExprId>) {
+        let rule = op.rule();
+        if let Some(ty) = self.of(value).filter(|&ty| !rule.operands().contains(ty)) {
+            self.refuse(site, op.name(), Refusal::NotTaken(ty, rule.operands()));
+        }
+        match lane {
+            Some(lane) if rule.takes_lane() => {
+                self.expect(site, lane, DataType::U32, &format!("the lane of `{}` is a u32", op.name()));
+            }
+            None if !rule.takes_lane() => {}
+            Some(_) => {
+                self.report(Code::Structure, site, format!("`{}` takes no lane", op.name()), "leave it out")
+            }
+            None => self.report(
+                Code::Structure,
+                site,
+                format!("`{}` needs a lane", op.name()),
+                "give the lane or mask as a u32",
+            ),
+        }
+    }
+}
