@@ -1,0 +1,66 @@
+@group(0) @binding(0) 
+var<storage, read_write> bufferA: array<u32>;
+
+@compute @workgroup_size(64, 1, 1) 
+fn subgroups(@builtin(subgroup_invocation_id) subgroup_lane: u32, @builtin(subgroup_size) subgroup_size: u32, @builtin(subgroup_id) subgroup_id: u32) {
+    let _e4 = (subgroup_id * subgroup_size);
+    let _e5 = (subgroup_lane < subgroup_size);
+    let _e6 = subgroupAdd(subgroup_lane);
+    bufferA[_e4] = u32(_e6);
+    let _e10 = subgroupAdd(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e10);
+    let _e13 = subgroupMul(subgroup_lane);
+    bufferA[_e4] = u32(_e13);
+    let _e17 = subgroupMul(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e17);
+    let _e20 = subgroupMin(subgroup_lane);
+    bufferA[_e4] = u32(_e20);
+    let _e24 = subgroupMin(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e24);
+    let _e27 = subgroupMax(subgroup_lane);
+    bufferA[_e4] = u32(_e27);
+    let _e31 = subgroupMax(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e31);
+    let _e34 = subgroupAnd(subgroup_lane);
+    bufferA[_e4] = u32(_e34);
+    let _e38 = subgroupAnd(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e38);
+    let _e41 = subgroupOr(subgroup_lane);
+    bufferA[_e4] = u32(_e41);
+    let _e45 = subgroupOr(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e45);
+    let _e48 = subgroupXor(subgroup_lane);
+    bufferA[_e4] = u32(_e48);
+    let _e52 = subgroupXor(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e52);
+    let _e55 = subgroupInclusiveAdd(subgroup_lane);
+    bufferA[_e4] = u32(_e55);
+    let _e59 = subgroupInclusiveAdd(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e59);
+    let _e62 = subgroupExclusiveAdd(subgroup_lane);
+    bufferA[_e4] = u32(_e62);
+    let _e66 = subgroupExclusiveAdd(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e66);
+    let _e69 = subgroupAll(_e5);
+    bufferA[_e4] = u32(_e69);
+    let _e72 = subgroupAny(_e5);
+    bufferA[_e4] = u32(_e72);
+    let _e75 = subgroupBroadcastFirst(subgroup_lane);
+    bufferA[_e4] = u32(_e75);
+    let _e79 = subgroupBroadcastFirst(i32(subgroup_lane));
+    bufferA[_e4] = u32(_e79);
+    let _e83 = subgroupBroadcastFirst(f32(subgroup_lane));
+    bufferA[_e4] = u32(_e83);
+    let _e86 = subgroupShuffle(subgroup_lane, subgroup_lane);
+    bufferA[_e4] = u32(_e86);
+    let _e90 = subgroupShuffle(i32(subgroup_lane), subgroup_lane);
+    bufferA[_e4] = u32(_e90);
+    let _e94 = subgroupShuffle(f32(subgroup_lane), subgroup_lane);
+    bufferA[_e4] = u32(_e94);
+    let _e97 = subgroupShuffle(subgroup_lane, subgroup_lane);
+    bufferA[_e4] = u32(_e97);
+    let _e101 = subgroupShuffle(i32(subgroup_lane), subgroup_lane);
+    bufferA[_e4] = u32(_e101);
+    let _e105 = subgroupShuffle(f32(subgroup_lane), subgroup_lane);
+    bufferA[_e4] = u32(_e105);
+}

@@ -1,0 +1,52 @@
+//! naga types for element types, made once each.
+
+use naga::{ArraySize, Handle, Module, Scalar, ScalarKind, Span, Type, TypeInner, VectorSize};
+use vyre_spec::DataType;
+
+/// The naga scalar of an element type.
+pub(crate) fn scalar(ty: DataType) -> Scalar {
+    match ty {
+        DataType::Bool => Scalar::BOOL,
+        DataType::U32 => Scalar::U32,
+        DataType::I32 => Scalar::I32,
+        DataType::F32 => Scalar::F32,
+    }
+}
+
+/// The scalar kind and width of a conversion to an element type.
+pub(crate) fn kind(ty: DataType) -> (ScalarKind, u8) {
+    let Scalar { kind, width } = scalar(ty);
+    (kind, width)
+}
+
+/// Adds a type; an equal one is used again.
+fn insert(module: &mut Module, inner: TypeInner) -> Handle<Type> {
+    module.types.insert(Type { name: None, inner }, Span::UNDEFINED)
+}
+
+/// A scalar type.
+pub(crate) fn value(module: &mut Module, ty: DataType) -> Handle<Type> {
+    insert(module, TypeInner::Scalar(scalar(ty)))
+}
+
+/// Three `u32`, the type of ids.
+pub(crate) fn id_vector(module: &mut Module) -> Handle<Type> {
+    insert(module, TypeInner::Vector { size: VectorSize::Tri, scalar: Scalar::U32 })
+}
+
+/// An array's element: atomic or plain.
+fn element(module: &mut Module, ty: DataType, atomic: bool) -> Handle<Type> {
+    let scalar = scalar(ty);
+    insert(module, if atomic { TypeInner::Atomic(scalar) } else { TypeInner::Scalar(scalar) })
+}
+
+/// An array of `len` elements, or of a run-time number without one.
+pub(crate) fn array(module: &mut Module, ty: DataType, atomic: bool, len: Option<u32>) -> Handle<Type> {
+    let base = element(module, ty, atomic);
+    // An array of none is no type; nothing can address one, so a single element stands for it.
+    let size = len.map_or(ArraySize::Dynamic, |len| {
+        ArraySize::Constant(std::num::NonZeroU32::new(len).unwrap_or(std::num::NonZeroU32::MIN))
+    });
+    let stride = u32::from(scalar(ty).width);
+    insert(module, TypeInner::Array { base, size, stride })
+}
