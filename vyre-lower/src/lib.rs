@@ -1,4 +1,19 @@
 //! Lowering of checked Vyre programs to kernel descriptors: guards, legalisation and launch planning.
 #![forbid(unsafe_code)]
 
+mod access;
+mod analysis;
+mod bindings;
+mod control;
+mod error;
 pub mod kernel;
+mod launch;
+mod legalize;
+mod lower;
+mod place;
+mod prologue;
+mod trap;
+mod writer;
+
+pub use error::LowerError;
+pub use lower::lower;

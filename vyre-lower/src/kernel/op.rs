@@ -31,7 +31,7 @@ ids! {
 pub type Block = Vec<InstId>;
 
 /// An instruction and the type of its value, if it has one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// What it does.
     pub op: Op,
@@ -51,7 +51,7 @@ pub enum Place {
 }
 
 /// Why an access is in bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Proof {
     /// An explicit guard before it makes it so.
     Guarded,
@@ -60,7 +60,7 @@ pub enum Proof {
 }
 
 /// What an instruction does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// A constant; a float is finite.
     Constant(Value),

@@ -1,0 +1,134 @@
+//! Loads, stores and atomics with their guards.
+
+use vyre_foundation::ir::{self, ExprId};
+use vyre_spec::ops::{AtomicOp, BinaryOp};
+use vyre_spec::{DataType, Value};
+
+use crate::bindings::Storage;
+use crate::kernel::{InstId, LaunchField, Op, Proof};
+use crate::legalize::{self, Target};
+use crate::lower::Lowering;
+use crate::writer::Writer;
+
+/// An index as u32, and whether it is in bounds, unless that is proven.
+struct Checked {
+    index: InstId,
+    in_bounds: Option<InstId>,
+    proof: Proof,
+}
+
+impl Lowering<'_> {
+    fn storage(&self, place: ir::Place) -> Storage {
+        let count = match place {
+            ir::Place::Buffer(id) => self.bounds.count(id).and_then(|n| u32::try_from(n).ok()),
+            _ => None,
+        };
+        self.bindings.storage(self.program, place, count)
+    }
+
+    fn checked(&mut self, place: ir::Place, storage: &Storage, index: ExprId) -> Checked {
+        let value = self.value(index);
+        let unsigned = self.w.bitcast(DataType::U32, value);
+        if let Some(reason) = self.bounds.proof(place, index) {
+            return Checked { index: unsigned, in_bounds: None, proof: Proof::Proven(reason) };
+        }
+        let length = match (storage.len, place) {
+            (None, ir::Place::Buffer(id)) => self.w.launch(LaunchField::Length(id), DataType::U32),
+            (len, _) => self.w.lit(len.unwrap_or(0)),
+        };
+        let mut in_bounds = self.w.raw(BinaryOp::Lt, unsigned, length);
+        // A negative index is at least 2^31 as u32; a buffer may be that long.
+        let may_be_long = storage.len.is_none_or(|n| n > 1 << 31);
+        if self.w.ty(value) == DataType::I32 && may_be_long {
+            let natural = self.w.raw_lit(BinaryOp::Ge, value, 0i32);
+            in_bounds = self.w.raw(BinaryOp::BitAnd, natural, in_bounds);
+        }
+        Checked { index: unsigned, in_bounds: Some(in_bounds), proof: Proof::Guarded }
+    }
+
+    /// An element; 0 out of bounds. The device reads element 0 instead, which every binding has: bindings
+    /// are at least 16 bytes.
+    pub(crate) fn load(&mut self, place: ir::Place, index: ExprId) -> InstId {
+        let storage = self.storage(place);
+        let Checked { index, in_bounds, proof } = self.checked(place, &storage, index);
+        let Some(in_bounds) = in_bounds else {
+            let word = self.w.value(Op::Load { place: storage.place, index, proof }, storage.element);
+            return from_memory(&mut self.w, &storage, word);
+        };
+        let first = self.w.lit(0u32);
+        let index = self.w.select(in_bounds, index, first);
+        let word = self.w.value(Op::Load { place: storage.place, index, proof }, storage.element);
+        let zero = self.w.constant(Value::zero(storage.element));
+        let word = self.w.select(in_bounds, word, zero);
+        from_memory(&mut self.w, &storage, word)
+    }
+
+    /// Stores an element, unless it is out of bounds.
+    pub(crate) fn store(&mut self, place: ir::Place, index: ExprId, value: ExprId) {
+        let storage = self.storage(place);
+        let Checked { index, in_bounds, proof } = self.checked(place, &storage, index);
+        let value = self.value(value);
+        let value = to_memory(&mut self.w, &storage, value);
+        let store = Op::Store { place: storage.place, index, value, proof };
+        match in_bounds {
+            None => self.w.effect(store),
+            Some(in_bounds) => self.w.when(in_bounds, |w| w.effect(store)),
+        }
+    }
+
+    /// Changes an element and gives the old one; out of bounds changes nothing and gives 0. The value is
+    /// only made where `used`.
+    pub(crate) fn atomic(
+        &mut self,
+        op: AtomicOp,
+        place: ir::Place,
+        index: ExprId,
+        value: ExprId,
+        expected: Option<ExprId>,
+        used: bool,
+    ) -> InstId {
+        let storage = self.storage(place);
+        let Checked { index, in_bounds, proof } = self.checked(place, &storage, index);
+        let value = self.value(value);
+        let expected = expected.map(|e| self.value(e));
+        let target = Target { place: storage.place, element: storage.element, index, proof };
+        let w = &mut self.w;
+        let Some(in_bounds) = in_bounds else {
+            return legalize::atomic(w, op, target, value, expected);
+        };
+        if !used {
+            w.when(in_bounds, |w| {
+                legalize::atomic(w, op, target, value, expected);
+            });
+            return w.constant(Value::zero(storage.logical));
+        }
+        let result = w.local(storage.logical);
+        let zero = w.constant(Value::zero(storage.logical));
+        w.set(result, zero);
+        w.when(in_bounds, |w| {
+            let old = legalize::atomic(w, op, target, value, expected);
+            w.set(result, old);
+        });
+        w.get(result)
+    }
+}
+
+/// An element as the program sees it.
+fn from_memory(w: &mut Writer, storage: &Storage, word: InstId) -> InstId {
+    match (storage.logical, storage.element) {
+        (DataType::Bool, _) => w.raw_lit(BinaryOp::Ne, word, 0u32),
+        (logical, element) if logical == element => word,
+        (logical, _) => w.bitcast(logical, word),
+    }
+}
+
+/// An element as memory holds it.
+fn to_memory(w: &mut Writer, storage: &Storage, value: InstId) -> InstId {
+    match storage.logical {
+        DataType::Bool => {
+            let (one, zero) = (w.lit(1u32), w.lit(0u32));
+            w.select(value, one, zero)
+        }
+        _ => w.bitcast(storage.element, value),
+    }
+}

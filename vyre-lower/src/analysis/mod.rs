@@ -1,0 +1,3 @@
+//! What lowering proves about a program.
+
+pub(crate) mod bounds;

@@ -1,0 +1,123 @@
+//! Where each array of the program lives.
+//!
+//! The buffers that the program loads, stores or uses atomically are bound in declaration order; then come
+//! the launch data, unless they are immediates, then the trap record, if the program has one. A buffer of
+//! which only the length is read is not bound.
+
+use vyre_foundation::check::Facts;
+use vyre_foundation::ir::{self, BufferId, Program};
+use vyre_spec::{Access, Capability, DataType, DeviceProfile};
+
+use crate::kernel::{ArrayDecl, Binding, Place, Role};
+
+/// An array as the kernel addresses it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Storage {
+    /// Where it is.
+    pub(crate) place: Place,
+    /// The type of its elements in memory.
+    pub(crate) element: DataType,
+    /// Their type in the program.
+    pub(crate) logical: DataType,
+    /// Its number of elements, if constant; otherwise the length of the buffer.
+    pub(crate) len: Option<u32>,
+}
+
+/// The arrays of a program.
+pub(crate) struct Bindings {
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) shared: Vec<ArrayDecl>,
+    pub(crate) privates: Vec<ArrayDecl>,
+    /// The binding of each buffer.
+    numbers: Vec<Option<u32>>,
+}
+
+/// The type of elements in memory. Truth values are words; floats with atomics are their bits, unless
+/// the device has native float atomics, which exist for buffers only.
+fn in_memory(logical: DataType, atomic: bool, native: bool) -> DataType {
+    match logical {
+        DataType::Bool => DataType::U32,
+        DataType::F32 if atomic && !native => DataType::U32,
+        other => other,
+    }
+}
+
+impl Bindings {
+    /// Lays out the arrays.
+    pub(crate) fn new(program: &Program, facts: &Facts, profile: &DeviceProfile) -> Self {
+        let native = profile.capabilities.contains(Capability::AtomicFloat32);
+        let mut layout =
+            Self { bindings: Vec::new(), shared: Vec::new(), privates: Vec::new(), numbers: Vec::new() };
+        for (id, buffer) in program.buffer_ids().zip(program.buffers()) {
+            let usage = facts.usage(ir::Place::Buffer(id));
+            if !(usage.loaded || usage.stored || usage.atomic) {
+                layout.numbers.push(None);
+                continue;
+            }
+            layout.numbers.push(Some(layout.bindings.len() as u32));
+            layout.bindings.push(Binding {
+                name: buffer.name.clone(),
+                role: Role::Buffer(id),
+                element: in_memory(buffer.element, usage.atomic, native),
+                // Arrays of scalars have a stride of 16 bytes in uniform buffers, so these are storage.
+                access: if buffer.access == Access::Uniform { Access::ReadOnly } else { buffer.access },
+                atomic: usage.atomic,
+            });
+        }
+        let array = |array: &ir::Array, atomic: bool, zero: bool| ArrayDecl {
+            name: array.name.clone(),
+            element: in_memory(array.element, atomic, false),
+            len: array.len,
+            atomic,
+            zero,
+        };
+        for (i, decl) in program.shared().iter().enumerate() {
+            let usage = facts.usage(ir::Place::Shared(ir::SharedId::new(i as u32)));
+            layout.shared.push(array(decl, usage.atomic, false));
+        }
+        layout.privates.extend(program.privates().iter().map(|decl| array(decl, false, true)));
+        layout
+    }
+
+    /// Adds the bindings that are not buffers.
+    pub(crate) fn close(&mut self, launch_data: bool, trap: bool) {
+        let words = |name: &str, role, access, atomic| Binding {
+            name: name.to_owned(),
+            role,
+            element: DataType::U32,
+            access,
+            atomic,
+        };
+        if launch_data {
+            self.bindings.push(words("launch_data", Role::LaunchData, Access::Uniform, false));
+        }
+        if trap {
+            self.bindings.push(words("trap_record", Role::Trap, Access::ReadWrite, true));
+        }
+    }
+
+    /// The array that a place of the program names.
+    pub(crate) fn storage(&self, program: &Program, place: ir::Place, count: Option<u32>) -> Storage {
+        let logical = program.place(place).1;
+        let (place, element, len) = match place {
+            ir::Place::Buffer(id) => {
+                let number = self.number(id);
+                let element = self.bindings.get(number as usize).map_or(logical, |b| b.element);
+                (Place::Binding(number), element, count)
+            }
+            ir::Place::Shared(id) => {
+                let decl = &self.shared[id.index()];
+                (Place::Shared(id.raw()), decl.element, Some(decl.len))
+            }
+            ir::Place::Private(id) => {
+                let decl = &self.privates[id.index()];
+                (Place::Private(id.raw()), decl.element, Some(decl.len))
+            }
+        };
+        Storage { place, element, logical, len }
+    }
+
+    fn number(&self, buffer: BufferId) -> u32 {
+        self.numbers.get(buffer.index()).copied().flatten().unwrap_or(u32::MAX)
+    }
+}

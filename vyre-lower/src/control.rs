@@ -1,0 +1,222 @@
+//! Nodes in order, with a stack of what is left to do instead of recursion.
+
+use vyre_foundation::ir::{ExprId, Node, NodeId, RegionId};
+use vyre_spec::MemoryOrdering;
+use vyre_spec::ops::BinaryOp;
+
+use crate::error::LowerError;
+use crate::kernel::{BlockId, InstId, LocalId, Op};
+use crate::legalize;
+use crate::lower::Lowering;
+
+/// What is left to do.
+enum Step {
+    /// The nodes of a region from a position on.
+    Nodes(RegionId, usize),
+    /// Going on in another block.
+    Enter(Option<BlockId>),
+    /// The test of a `while`, after its head.
+    Test { head: RegionId, condition: ExprId },
+    /// The step of a counted loop, in its continuing block.
+    Advance(Counter),
+}
+
+/// A counted loop's state.
+#[derive(Clone, Copy)]
+struct Counter {
+    local: LocalId,
+    end: InstId,
+    step: InstId,
+}
+
+impl Lowering<'_> {
+    /// Writes the whole body.
+    pub(crate) fn body(&mut self) -> Result<(), LowerError> {
+        if let Some(condition) = self.shape.takes_part(&mut self.w) {
+            let (then, otherwise) = (self.w.block(), self.w.block());
+            self.w.effect(Op::If { condition, then, otherwise });
+            self.w.enter(Some(then));
+        }
+        self.zero_shared();
+        let mut steps = vec![Step::Nodes(self.program.body(), 0)];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Nodes(region, position) => {
+                    if let Some(&node) = self.program.region(region).get(position) {
+                        steps.push(Step::Nodes(region, position + 1));
+                        let exprs = self.placement.before(node);
+                        self.place(exprs);
+                        self.node(node, &mut steps)?;
+                    }
+                }
+                Step::Enter(block) => self.w.enter(block),
+                Step::Test { head, condition } => {
+                    let exprs = self.placement.at_end(head);
+                    self.place(exprs);
+                    let condition = self.value(condition);
+                    self.leave_unless(condition);
+                }
+                Step::Advance(counter) => self.advance(counter),
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the loop unless the condition holds.
+    fn leave_unless(&mut self, condition: InstId) {
+        let (then, otherwise) = (self.w.block(), self.w.block());
+        self.w.effect(Op::If { condition, then, otherwise });
+        let outer = self.w.current();
+        self.w.enter(Some(otherwise));
+        self.w.effect(Op::Break);
+        self.w.enter(outer);
+    }
+
+    fn node(&mut self, id: NodeId, steps: &mut Vec<Step>) -> Result<(), LowerError> {
+        let result = match *self.program.node(id) {
+            Node::Load { place, index } => self.read[id.index()].then(|| self.load(place, index)),
+            Node::Store { place, index, value } => {
+                self.store(place, index, value);
+                None
+            }
+            Node::Atomic { op, place, index, value, expected } => {
+                let used = self.read[id.index()];
+                Some(self.atomic(op, place, index, value, expected, used))
+            }
+            Node::Declare { var, init } => {
+                if self.inits[var.index()].is_none() {
+                    let (local, value) = (self.local(var), self.value(init));
+                    self.w.set(local, value);
+                }
+                None
+            }
+            Node::Get { var } => match self.inits[var.index()] {
+                Some(init) => Some(self.value(init)),
+                None => {
+                    let local = self.local(var);
+                    self.read[id.index()].then(|| self.w.get(local))
+                }
+            },
+            Node::Set { var, value } => {
+                let (local, value) = (self.local(var), self.value(value));
+                self.w.set(local, value);
+                None
+            }
+            Node::If { condition, then, otherwise } => {
+                let condition = self.value(condition);
+                let (yes, no) = (self.w.block(), self.w.block());
+                self.w.effect(Op::If { condition, then: yes, otherwise: no });
+                let outer = self.w.current();
+                steps.push(Step::Enter(outer));
+                steps.push(Step::Nodes(otherwise, 0));
+                steps.push(Step::Enter(Some(no)));
+                steps.push(Step::Nodes(then, 0));
+                self.w.enter(Some(yes));
+                None
+            }
+            Node::For { start, end, step, body } => Some(self.counted(start, end, step, body, steps)),
+            Node::While { head, condition, body } => {
+                let (inner, continuing) = (self.w.block(), self.w.block());
+                self.w.effect(Op::Loop { body: inner, continuing });
+                steps.push(Step::Enter(self.w.current()));
+                steps.push(Step::Nodes(body, 0));
+                steps.push(Step::Test { head, condition });
+                steps.push(Step::Nodes(head, 0));
+                self.w.enter(Some(inner));
+                None
+            }
+            Node::Break => {
+                self.w.effect(Op::Break);
+                None
+            }
+            Node::Continue => {
+                self.w.effect(Op::Continue);
+                None
+            }
+            Node::Return => {
+                self.w.effect(Op::Return);
+                None
+            }
+            Node::Barrier { ordering } => {
+                let (storage, workgroup) = match ordering {
+                    MemoryOrdering::Workgroup => (false, true),
+                    MemoryOrdering::Storage => (true, false),
+                    MemoryOrdering::WorkgroupAndStorage => (true, true),
+                    MemoryOrdering::GridSync => return Err(self.unsupported("a grid-wide barrier", None)),
+                };
+                self.w.effect(Op::Barrier { storage, workgroup });
+                None
+            }
+            Node::Subgroup { op, value, lane } => {
+                let (value, lane) = (self.value(value), lane.map(|lane| self.value(lane)));
+                Some(legalize::subgroup(&mut self.w, op, value, lane))
+            }
+            Node::Trap { code, address } => {
+                let (code, address) = (self.w.lit(code), self.value(address));
+                self.trap(code, address);
+                None
+            }
+        };
+        self.results[id.index()] = result;
+        Ok(())
+    }
+
+    /// Opens a counted loop; gives its variable.
+    fn counted(
+        &mut self,
+        start: ExprId,
+        end: ExprId,
+        step: ExprId,
+        body: RegionId,
+        steps: &mut Vec<Step>,
+    ) -> InstId {
+        let (start, end, step) = (self.value(start), self.value(end), self.value(step));
+        let ty = self.w.ty(start);
+        // A step of zero or less means no trip: the loop then starts at its end.
+        let first = match self.w.as_constant(step) {
+            Some(value) if is_positive(value) => start,
+            _ => {
+                let zero = self.w.constant(vyre_spec::Value::zero(ty));
+                let forward = self.w.raw(BinaryOp::Gt, step, zero);
+                self.w.select(forward, start, end)
+            }
+        };
+        let local = self.w.local(ty);
+        self.w.set(local, first);
+        let (inner, continuing) = (self.w.block(), self.w.block());
+        self.w.effect(Op::Loop { body: inner, continuing });
+        steps.push(Step::Enter(self.w.current()));
+        steps.push(Step::Advance(Counter { local, end, step }));
+        steps.push(Step::Enter(Some(continuing)));
+        steps.push(Step::Nodes(body, 0));
+        self.w.enter(Some(inner));
+        let variable = self.w.get(local);
+        let goes_on = self.w.raw(BinaryOp::Lt, variable, end);
+        self.leave_unless(goes_on);
+        variable
+    }
+
+    /// Adds the step to the counter, or takes it to the end where the sum would pass it: so nothing wraps.
+    /// The counter is below the end, so their difference is right as u32 whatever their type.
+    fn advance(&mut self, counter: Counter) {
+        let Counter { local, end, step } = counter;
+        let variable = self.w.get(local);
+        let next = self.w.raw(BinaryOp::Add, variable, step);
+        let is_one = self.w.as_constant(step).is_some_and(|value| value.bits() == 1);
+        if is_one {
+            self.w.set(local, next);
+            return;
+        }
+        let left = self.w.raw(BinaryOp::Sub, end, variable);
+        let left = self.w.bitcast(vyre_spec::DataType::U32, left);
+        let stride = self.w.bitcast(vyre_spec::DataType::U32, step);
+        let passes = self.w.raw(BinaryOp::Le, left, stride);
+        let next = self.w.select(passes, end, next);
+        self.w.set(local, next);
+    }
+}
+
+/// Whether an integer constant is above zero.
+fn is_positive(value: vyre_spec::Value) -> bool {
+    value.bits() != 0 && value.get::<i32>().is_none_or(|x| x > 0)
+}

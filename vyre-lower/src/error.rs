@@ -1,0 +1,94 @@
+//! Why a program cannot be lowered for a device.
+
+use vyre_foundation::ir::NodeId;
+use vyre_spec::{Capability, DataType};
+
+use crate::kernel::VerifyError;
+
+/// Why a program cannot be lowered for a device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// The device cannot do something, and no rule builds it from what the device can do.
+    #[error("{}{op} is not supported on {device}{}", ty.map_or(String::new(), |ty| format!("{ty} ")), missing.map_or(String::new(), |c| format!(": it lacks the feature `{}`", c.name())))]
+    Unsupported {
+        /// The op or construct.
+        op: String,
+        /// The type that it is wanted for, if that matters.
+        ty: Option<DataType>,
+        /// The device's name.
+        device: String,
+        /// The feature that the device lacks, if there is one.
+        missing: Option<Capability>,
+    },
+    /// The program passes a limit of the device.
+    #[error("{what} is {value}, above the limit of {limit} on {device}")]
+    Limit {
+        /// What is too large.
+        what: String,
+        /// Its value.
+        value: u64,
+        /// The device's limit.
+        limit: u64,
+        /// The device's name.
+        device: String,
+    },
+    /// A workgroup size is zero on an axis.
+    #[error("the workgroup size {size:?} has a zero")]
+    EmptyWorkgroup {
+        /// The size.
+        size: [u32; 3],
+    },
+    /// A workgroup is no whole number of subgroups, though the program uses subgroups.
+    #[error(
+        "a workgroup of {invocations} invocations is no whole number of subgroups of {subgroup} lanes on {device}"
+    )]
+    PartialSubgroup {
+        /// Invocations of a workgroup.
+        invocations: u64,
+        /// Lanes of a subgroup.
+        subgroup: u32,
+        /// The device's name.
+        device: String,
+    },
+    /// A program surely runs more loop iterations than the device's driver allows.
+    #[error(
+        "the loops of the program run at least {trips} iterations, but the driver of {device} ends all loops of an invocation together after {limit}"
+    )]
+    LoopLimit {
+        /// The loop with which the limit is passed.
+        node: NodeId,
+        /// The iterations that the program surely runs, all loops together.
+        trips: u64,
+        /// The driver's limit.
+        limit: u32,
+        /// The device's name.
+        device: String,
+    },
+    /// Lowering broke an invariant of descriptors: a fault of this crate.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+}
+
+impl LowerError {
+    /// What to do.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Unsupported { missing: Some(c), .. } => {
+                format!("use a device with the feature `{}`, or write the program without it", c.name())
+            }
+            Self::Unsupported { .. } => "write the program without it, or use another device".to_owned(),
+            Self::Limit { what, limit, .. } => format!("reduce {what} to {limit} or less"),
+            Self::EmptyWorkgroup { .. } => "give each axis at least 1".to_owned(),
+            Self::PartialSubgroup { subgroup, .. } => {
+                format!("make the workgroup's size a multiple of {subgroup}")
+            }
+            Self::LoopLimit { .. } => {
+                "run fewer iterations in each invocation, over more invocations or several dispatches, or use \
+                 another device"
+                    .to_owned()
+            }
+            Self::Verify(_) => "this is a fault of vyre-lower: please report the program".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Ids of invocations and workgroups, and the shape of workgroups.
+
+use vyre_foundation::ir::{Launch, Program};
+use vyre_spec::ops::BinaryOp;
+use vyre_spec::{Axis, BuiltIn, CompileOptions, DataType, DeviceProfile};
+
+use crate::error::LowerError;
+use crate::kernel::{GridRule, InstId, LaunchField, Op};
+use crate::writer::Writer;
+
+/// The shape of a kernel's launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Invocations per axis of a workgroup.
+    pub(crate) size: [u32; 3],
+    /// How a launch becomes workgroups.
+    pub(crate) rule: GridRule,
+    /// The axes that can have more than one workgroup.
+    pub(crate) axes: usize,
+}
+
+/// Workgroups of a domain: 256 invocations in a row, or 32 × 8 where there are more axes, so that a row is
+/// at least the width of any subgroup but the widest. Powers of two, within the device's limits.
+const ROW: [u32; 3] = [256, 1, 1];
+const PLANE: [u32; 3] = [32, 8, 1];
+
+impl Shape {
+    /// Decides the workgroup size and checks it.
+    pub(crate) fn new(
+        program: &Program,
+        profile: &DeviceProfile,
+        options: &CompileOptions,
+    ) -> Result<Self, LowerError> {
+        let (size, points, axes) = match program.launch() {
+            Launch::Domain { axes, .. } => {
+                let size = options.workgroup_size.unwrap_or_else(|| default_size(axes, profile));
+                (size, true, usize::from(axes.clamp(1, 3)))
+            }
+            Launch::Workgroups { size, .. } => (size, false, 3),
+        };
+        let limit = |what: String, value: u64, limit: u64| {
+            let device = profile.name.clone();
+            if value > limit { Err(LowerError::Limit { what, value, limit, device }) } else { Ok(()) }
+        };
+        if size.contains(&0) {
+            return Err(LowerError::EmptyWorkgroup { size });
+        }
+        for axis in Axis::ALL {
+            let what = format!("the workgroup size on the {} axis", axis.name());
+            let i = axis.index();
+            limit(what, u64::from(size[i]), u64::from(profile.max_workgroup_size[i]))?;
+        }
+        let what = "the number of invocations in a workgroup".to_owned();
+        let invocations = size.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
+        limit(what, invocations, u64::from(profile.max_workgroup_invocations))?;
+        Ok(Self { size, rule: GridRule { points, folded: options.fold_grid }, axes })
+    }
+
+    /// Invocations of a workgroup.
+    pub(crate) fn invocations(&self) -> u32 {
+        self.size.iter().product()
+    }
+
+    /// The workgroup's id on an axis, as the program counts.
+    fn workgroup_id(&self, w: &mut Writer, axis: Axis) -> InstId {
+        if axis.index() >= self.axes {
+            return w.lit(0u32);
+        }
+        if !self.rule.folded {
+            return w.hardware(Op::WorkgroupId(axis));
+        }
+        let linear = self.linear_workgroup(w);
+        if self.axes == 1 {
+            return linear;
+        }
+        // A dispatched launch has no count of 0, so these divide by no zero.
+        let [x, y, z] = Axis::ALL.map(|axis| w.launch(LaunchField::WorkgroupCount(axis), DataType::U32));
+        let _ = z;
+        w.in_prelude(|w| match axis {
+            Axis::X => w.raw(BinaryOp::Rem, linear, x),
+            Axis::Y => {
+                let rows = w.raw(BinaryOp::Div, linear, x);
+                w.raw(BinaryOp::Rem, rows, y)
+            }
+            Axis::Z => {
+                let rows = w.raw(BinaryOp::Div, linear, x);
+                w.raw(BinaryOp::Div, rows, y)
+            }
+        })
+    }
+
+    /// The workgroup's place in the folded grid. The host makes no grid in which it passes 2^32.
+    fn linear_workgroup(&self, w: &mut Writer) -> InstId {
+        let [x, y, z] = Axis::ALL.map(|axis| w.hardware(Op::WorkgroupId(axis)));
+        let width = w.launch(LaunchField::GridCount(Axis::X), DataType::U32);
+        let height = w.launch(LaunchField::GridCount(Axis::Y), DataType::U32);
+        w.in_prelude(|w| {
+            let plane = w.raw(BinaryOp::Mul, z, height);
+            let row = w.raw(BinaryOp::Add, plane, y);
+            let start = w.raw(BinaryOp::Mul, row, width);
+            w.raw(BinaryOp::Add, start, x)
+        })
+    }
+
+    /// A value that the launch gives.
+    pub(crate) fn built_in(&self, w: &mut Writer, built_in: BuiltIn) -> InstId {
+        match built_in {
+            BuiltIn::Point(axis) | BuiltIn::GlobalId(axis) => {
+                let group = self.workgroup_id(w, axis);
+                let size = self.size[axis.index()];
+                if size == 1 {
+                    return group;
+                }
+                let local = w.hardware(Op::LocalId(axis));
+                w.in_prelude(|w| {
+                    let start = w.raw_lit(BinaryOp::Mul, group, size);
+                    w.raw(BinaryOp::Add, start, local)
+                })
+            }
+            BuiltIn::Extent(axis) => w.launch(LaunchField::Extent(axis), DataType::U32),
+            BuiltIn::LocalId(axis) => w.hardware(Op::LocalId(axis)),
+            BuiltIn::LocalIndex => w.hardware(Op::LocalIndex),
+            BuiltIn::WorkgroupId(axis) => self.workgroup_id(w, axis),
+            BuiltIn::WorkgroupCount(axis) => w.launch(LaunchField::WorkgroupCount(axis), DataType::U32),
+            BuiltIn::SubgroupLane => w.hardware(Op::SubgroupLane),
+            BuiltIn::SubgroupId => w.hardware(Op::SubgroupId),
+            BuiltIn::SubgroupSize => w.hardware(Op::SubgroupSize),
+        }
+    }
+
+    /// Whether the invocation takes part: its workgroup is one of the launch's, its point in the domain.
+    /// `None` if every one does. The first is uniform over the workgroup, so barriers may stand under it.
+    pub(crate) fn takes_part(&self, w: &mut Writer) -> Option<InstId> {
+        let mut tests = Vec::new();
+        if self.rule.folded {
+            let linear = self.linear_workgroup(w);
+            let counts = Axis::ALL.map(|axis| w.launch(LaunchField::WorkgroupCount(axis), DataType::U32));
+            let test = w.in_prelude(|w| {
+                let plane = w.raw(BinaryOp::Mul, counts[0], counts[1]);
+                let total = w.raw(BinaryOp::Mul, plane, counts[2]);
+                w.raw(BinaryOp::Lt, linear, total)
+            });
+            tests.push(test);
+        }
+        for axis in Axis::ALL.into_iter().take(if self.rule.points { self.axes } else { 0 }) {
+            let size = self.size[axis.index()];
+            if size == 1 {
+                continue;
+            }
+            // A workgroup of the launch begins inside the extent, so this difference does not wrap, while
+            // the point itself may if the extent is near 2^32.
+            let group = self.workgroup_id(w, axis);
+            let extent = w.launch(LaunchField::Extent(axis), DataType::U32);
+            let local = w.hardware(Op::LocalId(axis));
+            let test = w.in_prelude(|w| {
+                let start = w.raw_lit(BinaryOp::Mul, group, size);
+                let left = w.raw(BinaryOp::Sub, extent, start);
+                w.raw(BinaryOp::Lt, local, left)
+            });
+            tests.push(test);
+        }
+        tests.into_iter().reduce(|all, test| w.in_prelude(|w| w.raw(BinaryOp::BitAnd, all, test)))
+    }
+
+    /// The invocation's linear id over the launch, modulo 2^32: of the point in a domain, of the workgroup
+    /// and the invocation in it otherwise.
+    pub(crate) fn linear_invocation(&self, w: &mut Writer) -> InstId {
+        let domain = self.rule.points;
+        let [x, y, z] = Axis::ALL.map(|axis| {
+            let id = if domain { BuiltIn::Point(axis) } else { BuiltIn::WorkgroupId(axis) };
+            self.built_in(w, id)
+        });
+        let [width, height] = [Axis::X, Axis::Y].map(|axis| {
+            let field = if domain { LaunchField::Extent(axis) } else { LaunchField::WorkgroupCount(axis) };
+            w.launch(field, DataType::U32)
+        });
+        let local = w.hardware(Op::LocalIndex);
+        let invocations = self.invocations();
+        w.in_prelude(|w| {
+            let plane = w.raw(BinaryOp::Mul, z, height);
+            let row = w.raw(BinaryOp::Add, plane, y);
+            let start = w.raw(BinaryOp::Mul, row, width);
+            let linear = w.raw(BinaryOp::Add, start, x);
+            if domain {
+                return linear;
+            }
+            let start = w.raw_lit(BinaryOp::Mul, linear, invocations);
+            w.raw(BinaryOp::Add, start, local)
+        })
+    }
+}
+
+fn default_size(axes: u8, profile: &DeviceProfile) -> [u32; 3] {
+    let mut size = if axes <= 1 { ROW } else { PLANE };
+    let mut left = profile.max_workgroup_invocations.max(1);
+    for (n, &max) in size.iter_mut().zip(&profile.max_workgroup_size) {
+        let most = (*n).min(max).min(left).max(1);
+        // The greatest power of two that is at most `most`.
+        *n = 1 << most.ilog2();
+        left /= *n;
+    }
+    size
+}

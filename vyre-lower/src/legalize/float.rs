@@ -1,0 +1,56 @@
+//! Float ops that drivers get wrong or leave open: NaN tests, inequality, minimum, maximum, clamp.
+
+use vyre_spec::DataType;
+use vyre_spec::ops::{BinaryOp, TernaryOp, UnaryOp};
+
+use super::InstId;
+use crate::writer::Writer;
+
+const MAGNITUDE: u32 = 0x7FFF_FFFF;
+const INFINITY: u32 = 0x7F80_0000;
+
+/// Compares the bits below the sign with those of infinity.
+fn magnitude_test(w: &mut Writer, test: BinaryOp, a: InstId) -> InstId {
+    let bits = w.bitcast(DataType::U32, a);
+    let magnitude = w.raw_lit(BinaryOp::BitAnd, bits, MAGNITUDE);
+    w.raw_lit(test, magnitude, INFINITY)
+}
+
+pub(super) fn is_nan(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
+    magnitude_test(w, BinaryOp::Gt, a)
+}
+
+pub(super) fn is_inf(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
+    magnitude_test(w, BinaryOp::Eq, a)
+}
+
+/// Of floats, the negation of equality: drivers were seen to compare NaNs as equal.
+pub(super) fn ne(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+    if !w.ty(a).is_float() {
+        return w.raw(op, a, b);
+    }
+    let equal = w.raw(BinaryOp::Eq, a, b);
+    w.raw1(UnaryOp::Not, equal)
+}
+
+/// `b` if `a` is NaN or the comparison `b test a` holds, else `a`.
+fn extremum(w: &mut Writer, test: BinaryOp, a: InstId, b: InstId) -> InstId {
+    let nan = magnitude_test(w, BinaryOp::Gt, a);
+    let beyond = w.raw(test, b, a);
+    let take = w.raw(BinaryOp::BitOr, nan, beyond);
+    w.select(take, b, a)
+}
+
+pub(super) fn min(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+    if w.ty(a).is_float() { extremum(w, BinaryOp::Lt, a, b) } else { w.raw(op, a, b) }
+}
+
+pub(super) fn max(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+    if w.ty(a).is_float() { extremum(w, BinaryOp::Gt, a, b) } else { w.raw(op, a, b) }
+}
+
+/// `min(max(x, low), high)`, also where `low` is above `high`.
+pub(super) fn clamp(w: &mut Writer, _op: TernaryOp, x: InstId, low: InstId, high: InstId) -> InstId {
+    let raised = max(w, BinaryOp::Max, x, low);
+    min(w, BinaryOp::Min, raised, high)
+}

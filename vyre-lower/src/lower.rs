@@ -1,0 +1,248 @@
+//! The way from a checked program to a verified descriptor.
+
+use vyre_foundation::check::{Checked, Facts};
+use vyre_foundation::ir::{Expr, ExprId, Node, Program, VarId};
+use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
+
+use crate::analysis::bounds::Bounds;
+use crate::bindings::Bindings;
+use crate::error::LowerError;
+use crate::kernel::{
+    InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, VerifiedKernel, verify,
+};
+use crate::launch::Shape;
+use crate::legalize;
+use crate::place::Placement;
+use crate::writer::{TRAP_BINDING, Writer};
+
+/// Lowers a program for a device.
+///
+/// The result computes what the program means, guards and all, with ops that the device has. `options` are
+/// those of [`CompileOptions`]: lowering itself does not optimise.
+///
+/// # Errors
+/// If the program needs what the device lacks or passes one of its limits.
+pub fn lower(
+    program: &Checked<Program>,
+    profile: &DeviceProfile,
+    options: &CompileOptions,
+) -> Result<VerifiedKernel, LowerError> {
+    let shape = Shape::new(program, profile, options)?;
+    check_limits(program, profile, &shape)?;
+    let mut lowering = Lowering::new(program, profile, shape);
+    lowering.body()?;
+    lowering.finish(profile, options)
+}
+
+/// The state of lowering one program.
+pub(crate) struct Lowering<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) facts: &'a Facts,
+    pub(crate) profile: &'a DeviceProfile,
+    pub(crate) w: Writer,
+    pub(crate) shape: Shape,
+    pub(crate) bounds: Bounds<'a>,
+    pub(crate) bindings: Bindings,
+    pub(crate) placement: Placement,
+    /// The value of each expression, once placed.
+    pub(crate) values: Vec<Option<InstId>>,
+    /// The value of each node's result or loop variable, once written.
+    pub(crate) results: Vec<Option<InstId>>,
+    /// Whether some expression reads the node.
+    pub(crate) read: Vec<bool>,
+    /// The initial value of each variable that is never set: it needs no local.
+    pub(crate) inits: Vec<Option<ExprId>>,
+    /// The local of each other variable.
+    pub(crate) locals: Vec<Option<LocalId>>,
+    /// Whether the kernel records traps.
+    pub(crate) traps: bool,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(program: &'a Checked<Program>, profile: &'a DeviceProfile, shape: Shape) -> Self {
+        let facts = program.facts();
+        let program: &'a Program = program;
+        let mut inits = vec![None; program.vars().len()];
+        for node in program.nodes() {
+            if let Node::Declare { var, init } = *node {
+                inits[var.index()] = Some(init);
+            }
+        }
+        for node in program.nodes() {
+            if let Node::Set { var, .. } = *node {
+                inits[var.index()] = None;
+            }
+        }
+        let mut read = vec![false; program.nodes().len()];
+        for node in program.exprs().iter().filter_map(Expr::node) {
+            read[node.index()] = true;
+        }
+        Self {
+            facts,
+            profile,
+            w: Writer::new(profile.quirks),
+            shape,
+            bounds: Bounds::new(program, facts, inits.clone()),
+            bindings: Bindings::new(program, facts, profile),
+            placement: Placement::new(program, facts),
+            values: vec![None; program.exprs().len()],
+            results: vec![None; program.nodes().len()],
+            read,
+            inits,
+            locals: vec![None; program.vars().len()],
+            traps: false,
+            program,
+        }
+    }
+
+    /// The value of a placed expression. Placement puts each before its uses; should it not, the verifier
+    /// finds the id that names nothing.
+    pub(crate) fn value(&self, expr: ExprId) -> InstId {
+        self.values.get(expr.index()).copied().flatten().unwrap_or(InstId(u32::MAX))
+    }
+
+    /// Writes the expressions, in order.
+    pub(crate) fn place(&mut self, exprs: Vec<ExprId>) {
+        for id in exprs {
+            let value = self.expr(id);
+            self.values[id.index()] = Some(value);
+        }
+    }
+
+    fn expr(&mut self, id: ExprId) -> InstId {
+        match *self.program.expr(id) {
+            Expr::Literal(value) => self.w.literal(value),
+            Expr::Param(param) => match self.program.param(param).ty {
+                DataType::Bool => {
+                    let word = self.w.launch(LaunchField::Param(param), DataType::U32);
+                    let zero = self.w.lit(0u32);
+                    self.w.raw(vyre_spec::ops::BinaryOp::Ne, word, zero)
+                }
+                ty => self.w.launch(LaunchField::Param(param), ty),
+            },
+            Expr::BuiltIn(built_in) => self.shape.built_in(&mut self.w, built_in),
+            Expr::Length(buffer) => match self.bounds.count(buffer) {
+                Some(n) => self.w.constant(Value::from_bits(DataType::U32, n as u64)),
+                None => self.w.launch(LaunchField::Length(buffer), DataType::U32),
+            },
+            Expr::Result(node) | Expr::LoopVar(node) => {
+                self.results.get(node.index()).copied().flatten().unwrap_or(InstId(u32::MAX))
+            }
+            Expr::Unary(op, a) => {
+                let a = self.value(a);
+                legalize::unary(&mut self.w, op, a)
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                legalize::binary(&mut self.w, op, a, b)
+            }
+            Expr::Ternary(op, a, b, c) => {
+                let (a, b, c) = (self.value(a), self.value(b), self.value(c));
+                legalize::ternary(&mut self.w, op, a, b, c)
+            }
+            Expr::Cast(op, to, a) => {
+                let a = self.value(a);
+                legalize::cast(&mut self.w, op, to, a)
+            }
+        }
+    }
+
+    /// The local of a variable that is set.
+    pub(crate) fn local(&mut self, var: VarId) -> LocalId {
+        if let Some(local) = self.locals[var.index()] {
+            return local;
+        }
+        let local = self.w.local(self.program.var(var).ty);
+        self.locals[var.index()] = Some(local);
+        local
+    }
+
+    /// What the device lacks.
+    pub(crate) fn unsupported(&self, op: impl Into<String>, missing: Option<Capability>) -> LowerError {
+        LowerError::Unsupported { op: op.into(), ty: None, device: self.profile.name.clone(), missing }
+    }
+
+    fn finish(
+        mut self,
+        profile: &DeviceProfile,
+        options: &CompileOptions,
+    ) -> Result<VerifiedKernel, LowerError> {
+        let fields = self.w.finish();
+        let immediates = !fields.is_empty()
+            && profile.capabilities.contains(Capability::Immediates)
+            && fields.len() as u64 * 4 <= u64::from(profile.max_immediate_bytes);
+        self.bindings.close(!fields.is_empty() && !immediates, self.traps);
+        let trap = self.bindings.bindings.len() as u32 - 1;
+        let storage = self.bindings.bindings.iter().filter(|b| b.role != crate::kernel::Role::LaunchData);
+        limit(
+            profile,
+            "the number of storage bindings",
+            storage.count() as u64,
+            profile.max_storage_bindings,
+        )?;
+        for inst in &mut self.w.insts {
+            if let Op::Load { place, .. } | Op::Store { place, .. } | Op::Atomic { place, .. } = &mut inst.op
+            {
+                if *place == Place::Binding(TRAP_BINDING) {
+                    *place = Place::Binding(trap);
+                }
+            }
+        }
+        let float_atomics = self.bindings.bindings.iter().any(|b| b.atomic && b.element == DataType::F32);
+        let needs = CapabilitySet::EMPTY
+            .with_if(Capability::Subgroup, self.facts.has_subgroup())
+            .with_if(Capability::AtomicFloat32, float_atomics)
+            .with_if(Capability::Immediates, immediates);
+        let descriptor = KernelDescriptor {
+            name: self.program.name().to_owned(),
+            workgroup_size: self.shape.size,
+            grid: self.shape.rule,
+            bindings: self.bindings.bindings,
+            launch: LaunchData { fields, immediates },
+            shared: self.bindings.shared,
+            privates: self.bindings.privates,
+            locals: self.w.locals,
+            insts: self.w.insts,
+            blocks: self.w.blocks,
+            needs,
+            strict_float: options.ulp_budget == 0,
+        };
+        Ok(verify(descriptor)?)
+    }
+}
+
+fn limit(profile: &DeviceProfile, what: &str, value: u64, limit: u32) -> Result<(), LowerError> {
+    if value <= u64::from(limit) {
+        return Ok(());
+    }
+    let device = profile.name.clone();
+    Err(LowerError::Limit { what: what.to_owned(), value, limit: u64::from(limit), device })
+}
+
+fn check_limits(
+    program: &Checked<Program>,
+    profile: &DeviceProfile,
+    shape: &Shape,
+) -> Result<(), LowerError> {
+    // Sub-word elements take whole words.
+    let bytes = program.shared().iter().fold(0u64, |sum, array| sum + u64::from(array.len) * 4);
+    limit(profile, "the size of shared memory in bytes", bytes, profile.max_shared_bytes)?;
+    if program.facts().has_subgroup() {
+        let device = profile.name.clone();
+        let lanes = profile.subgroup_size.filter(|_| profile.capabilities.contains(Capability::Subgroup));
+        let Some(subgroup) = lanes else {
+            let missing = Some(Capability::Subgroup);
+            return Err(LowerError::Unsupported {
+                op: "a subgroup op".to_owned(),
+                ty: None,
+                device,
+                missing,
+            });
+        };
+        let invocations = u64::from(shape.invocations());
+        if invocations % u64::from(subgroup.max(1)) != 0 {
+            return Err(LowerError::PartialSubgroup { invocations, subgroup, device });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,237 @@
+//! Writes instructions into blocks.
+
+use std::collections::{BTreeMap, HashMap};
+
+use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
+use vyre_spec::{DataType, Element, Quirks, Value};
+
+use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op};
+
+/// The descriptor's instructions under construction.
+///
+/// Constants, launch data and what is computed from them alone stand in the prelude, which precedes the
+/// body and so dominates everything; each is made once.
+pub(crate) struct Writer {
+    pub(crate) quirks: Quirks,
+    pub(crate) insts: Vec<Inst>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) locals: Vec<DataType>,
+    prelude: Block,
+    /// Where instructions go; the prelude if `None`.
+    current: Option<BlockId>,
+    /// What the prelude computes, for looking up only.
+    known: HashMap<Inst, InstId>,
+    fields: BTreeMap<LaunchField, InstId>,
+}
+
+/// Stands for the trap record's binding until its number is known.
+pub(crate) const TRAP_BINDING: u32 = u32::MAX;
+
+impl Writer {
+    /// An empty body.
+    pub(crate) fn new(quirks: Quirks) -> Self {
+        Self {
+            quirks,
+            insts: Vec::new(),
+            blocks: vec![Vec::new()],
+            locals: Vec::new(),
+            prelude: Vec::new(),
+            current: Some(BlockId(0)),
+            known: HashMap::new(),
+            fields: BTreeMap::new(),
+        }
+    }
+
+    /// Closes the body: puts the prelude before it and numbers the launch data, which it returns.
+    pub(crate) fn finish(&mut self) -> Vec<LaunchField> {
+        for (position, &id) in self.fields.values().enumerate() {
+            self.insts[id.index()].op = Op::Launch(position as u32);
+        }
+        let body = std::mem::take(&mut self.blocks[0]);
+        self.blocks[0] = std::mem::take(&mut self.prelude);
+        self.blocks[0].extend(body);
+        self.fields.keys().copied().collect()
+    }
+
+    /// An instruction at the end of the current block. The prelude has only pure ones, each once.
+    pub(crate) fn push(&mut self, op: Op, ty: Option<DataType>) -> InstId {
+        let id = InstId(self.insts.len() as u32);
+        let inst = Inst { op, ty };
+        match self.current {
+            Some(block) => self.blocks[block.index()].push(id),
+            None => {
+                let known = *self.known.entry(inst).or_insert(id);
+                if known != id {
+                    return known;
+                }
+                self.prelude.push(id);
+            }
+        }
+        self.insts.push(inst);
+        id
+    }
+
+    /// An instruction with a value.
+    pub(crate) fn value(&mut self, op: Op, ty: DataType) -> InstId {
+        self.push(op, Some(ty))
+    }
+
+    /// An instruction without a value.
+    pub(crate) fn effect(&mut self, op: Op) {
+        self.push(op, None);
+    }
+
+    /// Writes into the prelude.
+    pub(crate) fn in_prelude<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.current.take();
+        let value = write(self);
+        self.current = outer;
+        value
+    }
+
+    /// The current block.
+    pub(crate) fn current(&self) -> Option<BlockId> {
+        self.current
+    }
+
+    /// Goes on in another block.
+    pub(crate) fn enter(&mut self, block: Option<BlockId>) {
+        self.current = block;
+    }
+
+    /// A new, empty block.
+    pub(crate) fn block(&mut self) -> BlockId {
+        self.blocks.push(Vec::new());
+        BlockId(self.blocks.len() as u32 - 1)
+    }
+
+    /// A new local.
+    pub(crate) fn local(&mut self, ty: DataType) -> LocalId {
+        self.locals.push(ty);
+        LocalId(self.locals.len() as u32 - 1)
+    }
+
+    /// Runs what `write` writes where the condition holds.
+    pub(crate) fn when(&mut self, condition: InstId, write: impl FnOnce(&mut Self)) {
+        let (then, otherwise) = (self.block(), self.block());
+        self.effect(Op::If { condition, then, otherwise });
+        let outer = self.current;
+        self.current = Some(then);
+        write(self);
+        self.current = outer;
+    }
+
+    /// The type of a value. Every value has one; the verifier would find one that has not.
+    pub(crate) fn ty(&self, id: InstId) -> DataType {
+        self.insts.get(id.index()).and_then(|inst| inst.ty).unwrap_or(DataType::U32)
+    }
+
+    /// The value of a constant.
+    pub(crate) fn as_constant(&self, id: InstId) -> Option<Value> {
+        match self.insts.get(id.index())?.op {
+            Op::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A constant, in the prelude. Infinities and NaNs are reinterpreted integers: shader languages have no
+    /// literals for them.
+    pub(crate) fn constant(&mut self, value: Value) -> InstId {
+        let ty = value.ty();
+        let finite = value.get::<f32>().is_none_or(f32::is_finite);
+        self.in_prelude(|w| {
+            if finite {
+                return w.value(Op::Constant(value), ty);
+            }
+            let bits = w.constant(Value::from_bits(DataType::U32, value.bits()));
+            w.cast(CastOp::Bitcast, ty, bits)
+        })
+    }
+
+    /// A literal of the program. Where the driver folds arithmetic with literal zeros wrongly, a float
+    /// zero comes from launch data.
+    pub(crate) fn literal(&mut self, value: Value) -> InstId {
+        let is_zero = value.get::<f32>().is_some_and(|x| x == 0.0);
+        if !(is_zero && self.quirks.folds_literal_zero) {
+            return self.constant(value);
+        }
+        let zero = self.launch(LaunchField::Zero, DataType::U32);
+        let sign = self.constant(Value::from_bits(DataType::U32, value.bits()));
+        self.in_prelude(|w| {
+            let bits = w.raw(BinaryOp::BitOr, zero, sign);
+            w.cast(CastOp::Bitcast, value.ty(), bits)
+        })
+    }
+
+    /// A word of launch data, in the prelude; a field always has the same type.
+    pub(crate) fn launch(&mut self, field: LaunchField, ty: DataType) -> InstId {
+        if let Some(&id) = self.fields.get(&field) {
+            return id;
+        }
+        // Until `finish` sets its position, a field stands under its turn, which no other has.
+        let turn = self.fields.len() as u32;
+        let id = self.in_prelude(|w| w.value(Op::Launch(turn), ty));
+        self.fields.insert(field, id);
+        id
+    }
+
+    /// A value that the hardware gives, in the prelude.
+    pub(crate) fn hardware(&mut self, op: Op) -> InstId {
+        self.in_prelude(|w| w.value(op, DataType::U32))
+    }
+
+    /// A constant of a Rust type.
+    pub(crate) fn lit<T: Element>(&mut self, x: T) -> InstId {
+        self.constant(Value::new(x))
+    }
+
+    /// A device op as it is; [`crate::legalize`] decides when that is right.
+    pub(crate) fn raw1(&mut self, op: UnaryOp, a: InstId) -> InstId {
+        let ty = op.rule().result(self.ty(a)).unwrap_or(self.ty(a));
+        self.value(Op::Unary(op, a), ty)
+    }
+
+    /// A device op as it is.
+    pub(crate) fn raw(&mut self, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+        let ty = op.rule().result(self.ty(a), self.ty(b)).unwrap_or(self.ty(a));
+        self.value(Op::Binary(op, a, b), ty)
+    }
+
+    /// A device op as it is, with a constant second operand.
+    pub(crate) fn raw_lit<T: Element>(&mut self, op: BinaryOp, a: InstId, b: T) -> InstId {
+        let b = self.lit(b);
+        self.raw(op, a, b)
+    }
+
+    /// A device op as it is.
+    pub(crate) fn raw3(&mut self, op: TernaryOp, a: InstId, b: InstId, c: InstId) -> InstId {
+        let ty = self.ty(b);
+        self.value(Op::Ternary(op, a, b, c), ty)
+    }
+
+    /// A device conversion as it is.
+    pub(crate) fn cast(&mut self, op: CastOp, to: DataType, a: InstId) -> InstId {
+        self.value(Op::Cast(op, a), to)
+    }
+
+    /// `a` where the condition holds, else `b`.
+    pub(crate) fn select(&mut self, condition: InstId, a: InstId, b: InstId) -> InstId {
+        self.raw3(TernaryOp::Select, condition, a, b)
+    }
+
+    /// The same bits as another type of the same width; nothing if it has it already.
+    pub(crate) fn bitcast(&mut self, to: DataType, a: InstId) -> InstId {
+        if self.ty(a) == to { a } else { self.cast(CastOp::Bitcast, to, a) }
+    }
+
+    /// Reads a local.
+    pub(crate) fn get(&mut self, local: LocalId) -> InstId {
+        let ty = self.locals[local.index()];
+        self.value(Op::Get(local), ty)
+    }
+
+    /// Writes a local.
+    pub(crate) fn set(&mut self, local: LocalId, value: InstId) {
+        self.effect(Op::Set(local, value));
+    }
+}
