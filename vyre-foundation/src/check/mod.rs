@@ -8,11 +8,14 @@
 mod access;
 mod declarations;
 mod facts;
+mod graph;
 mod limits;
 mod names;
+mod races;
 mod structure;
 mod tree;
 mod types;
+mod uniformity;
 
 #[cfg(test)]
 mod tests;
@@ -49,21 +52,23 @@ fn prove(program: &Program) -> Result<Facts, Vec<Diagnostic>> {
     access::check(program, &mut facts, &mut findings);
     // Each type that is missing has been reported where it went wrong.
     let known: Option<Vec<_>> = types.into_iter().collect();
-    match known {
-        Some(types) if findings.is_empty() => {
-            facts.expr_types = types;
-            facts.expr_uniformity = vec![Uniformity::Divergent; program.exprs().len()];
-            facts.node_flow = vec![Uniformity::Divergent; program.nodes().len()];
-            facts.node_regions = tree.node_regions;
-            facts.region_parents = tree.parents;
-            Ok(facts)
+    debug_assert!(known.is_some() || !findings.is_empty(), "a type is missing that nothing reported");
+    if let (Some(types), true) = (known, findings.is_empty()) {
+        let solution = uniformity::check(program, &tree, &mut findings);
+        if findings.is_empty() {
+            races::check(program, &tree, &solution, &mut findings);
         }
-        _ => {
-            debug_assert!(!findings.is_empty(), "a type is missing that nothing reported");
-            findings.sort_by_key(|finding| position(&tree, finding.site));
-            Err(findings)
-        }
+        facts.expr_types = types;
+        facts.expr_uniformity = solution.exprs;
+        facts.node_flow = solution.flow;
     }
+    if !findings.is_empty() {
+        findings.sort_by_key(|finding| position(&tree, finding.site));
+        return Err(findings);
+    }
+    facts.node_regions = tree.node_regions;
+    facts.region_parents = tree.parents;
+    Ok(facts)
 }
 
 /// Where a place stands in program order. An expression comes just before the node that uses it first.

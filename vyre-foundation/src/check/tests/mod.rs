@@ -1,5 +1,7 @@
 //! The checker on programs made by hand: each refusal, what it names, and what stays accepted.
 
+mod uniformity;
+
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{Access, Axis, BuiltIn, DataType, MemoryOrdering, Value};
 
