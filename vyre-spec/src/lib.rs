@@ -14,7 +14,7 @@ mod types;
 mod value;
 
 pub use capability::{Capability, CapabilitySet, DeviceProfile, Quirks};
-pub use memory::{Access, Axis, BuiltIn, MemoryOrdering};
+pub use memory::{Access, Axis, BuiltIn, MemoryOrdering, TRAP_LOOP_LIMIT};
 pub use options::CompileOptions;
 pub use types::{DataType, Element, TypeSet, class};
 pub use value::{Comparison, ErrorBound, NanRule, Value};

@@ -68,6 +68,9 @@ impl MemoryOrdering {
     }
 }
 
+/// The trap code of a loop that passed its trip limit; programs' own codes are below.
+pub const TRAP_LOOP_LIMIT: u32 = 0xFFFF_FFFF;
+
 /// An axis of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

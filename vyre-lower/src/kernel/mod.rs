@@ -75,8 +75,7 @@ pub enum Role {
 /// linear id of its invocation, and its address.
 pub const TRAP_WORDS: u32 = 4;
 
-/// The trap code of a loop that passed its limit; programs' own codes are below.
-pub const TRAP_LOOP_LIMIT: u32 = 0xFFFF_FFFF;
+pub use vyre_spec::TRAP_LOOP_LIMIT;
 
 /// The layout of launch data: `u32` words in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
