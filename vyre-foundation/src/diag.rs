@@ -124,6 +124,12 @@ codes! {
     Race = "V0401" "Two unordered accesses meet at one element, one of them a write.";
     // 05xx: limits.
     Limit = "V0501" "The program passes a limit.";
+    // 06xx: seen by the reference machine in a run.
+    OutOfBounds = "V0601" "An access outside an array.";
+    RaceSeen = "V0602" "Two unordered accesses to one element, one of them a write.";
+    UnwrittenShared = "V0603" "A load of shared memory that nothing had written.";
+    DivergenceSeen = "V0604" "Only some invocations met at a barrier or subgroup op.";
+    StepBudget = "V0605" "The budget of instructions was spent.";
 }
 
 impl fmt::Display for Code {

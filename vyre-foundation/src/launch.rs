@@ -161,6 +161,21 @@ impl ResolvedLaunch {
     }
 }
 
+/// The bytes that a dispatch with these inputs binds to each buffer, for [`resolve`].
+///
+/// # Errors
+/// If there are more or fewer inputs than `ReadOnly`, `Uniform` and `ReadWrite` buffers.
+pub fn bind_inputs(program: &Program, inputs: &[&[u8]]) -> Result<Vec<Option<u64>>, LaunchError> {
+    let names: Vec<&str> = program.inputs().map(|id| program.buffer(id).name.as_str()).collect();
+    if names.len() != inputs.len() {
+        let (needs, got) = (names.len(), inputs.len());
+        return Err(LaunchError::InputCount { needs, names: names.join(", "), got });
+    }
+    let mut inputs = inputs.iter();
+    let bytes = |is_input: bool| is_input.then(|| inputs.next().map_or(0, |bytes| bytes.len() as u64));
+    Ok(program.buffers().iter().map(|buffer| buffer.access.is_input()).map(bytes).collect())
+}
+
 /// Computes a launch.
 ///
 /// `bound` has the bytes bound to each buffer in declaration order, `None` where the dispatch allocates it

@@ -7,3 +7,4 @@ pub mod check;
 pub mod diag;
 pub mod ir;
 pub mod launch;
+pub mod machine;

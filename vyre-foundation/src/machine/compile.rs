@@ -1,0 +1,400 @@
+//! From a checked program and a resolved launch to dense code.
+//!
+//! Each expression is computed right after the last node, in text order, whose result or loop variable it
+//! reads: it is total, so computing it early is sound, and loop invariants leave their loops by
+//! themselves. What reads neither node nor invocation is computed here, once.
+
+use vyre_spec::{Axis, BuiltIn, DataType, MemoryOrdering};
+
+use super::MachineError;
+use super::code::{Array, Code, Counted, Instr, IntType, Modify, Pc, Reg, Space, Subgroup};
+use crate::check::Checked;
+use crate::ir::{BufferId, Expr, ExprId, Node, NodeId, Place, PrivateId, Program, RegionId, SharedId};
+use crate::launch::ResolvedLaunch;
+
+/// Compiles a program for one launch.
+pub(super) fn compile(
+    program: &Checked<Program>,
+    launch: &ResolvedLaunch,
+    subgroup_size: u32,
+) -> Result<Code, MachineError> {
+    let mut compiler = Compiler::new(program, launch);
+    compiler.place_exprs(launch, subgroup_size)?;
+    compiler.body()?;
+    Ok(compiler.code)
+}
+
+struct Compiler<'p> {
+    program: &'p Checked<Program>,
+    code: Code,
+    expr_regs: Vec<Reg>,
+    node_regs: Vec<Reg>,
+    var_regs: Vec<Reg>,
+    /// The expressions to compute after each node: bucket 0 is the prologue, bucket n + 1 follows node n.
+    buckets: Vec<Vec<ExprId>>,
+    loops: Vec<Loop>,
+}
+
+/// The jumps out of and around an open loop, to be pointed at their targets.
+#[derive(Default)]
+struct Loop {
+    breaks: Vec<usize>,
+    continues: Vec<usize>,
+}
+
+/// What remains to be emitted.
+enum Work {
+    Nodes { region: RegionId, position: usize },
+    Else { site: NodeId, unless: usize, otherwise: RegionId },
+    EndIf { jump: usize },
+    EndFor { site: NodeId, counted: u32, enter: usize },
+    WhileBody { site: NodeId, condition: ExprId, trips: Reg, head: Pc, body: RegionId },
+    EndWhile { site: NodeId, trips: Reg, head: Pc, unless: usize, guard: usize },
+}
+
+impl<'p> Compiler<'p> {
+    fn new(program: &'p Checked<Program>, launch: &ResolvedLaunch) -> Self {
+        let mut arrays = Vec::new();
+        for (i, buffer) in program.buffers().iter().enumerate() {
+            let len = launch.lengths.get(i).copied().unwrap_or(0);
+            let place = Place::Buffer(BufferId::new(i as u32));
+            arrays.push(Array { place, element: buffer.element, len, offset: i });
+        }
+        let mut shared_words = 0;
+        for (i, array) in program.shared().iter().enumerate() {
+            let place = Place::Shared(SharedId::new(i as u32));
+            let len = u64::from(array.len);
+            arrays.push(Array { place, element: array.element, len, offset: shared_words });
+            shared_words += array.len as usize;
+        }
+        let mut private_words = 0;
+        for (i, array) in program.privates().iter().enumerate() {
+            let place = Place::Private(PrivateId::new(i as u32));
+            let len = u64::from(array.len);
+            arrays.push(Array { place, element: array.element, len, offset: private_words });
+            private_words += array.len as usize;
+        }
+        let code = Code {
+            instrs: Vec::new(),
+            sites: Vec::new(),
+            modifies: Vec::new(),
+            counted: Vec::new(),
+            subgroups: Vec::new(),
+            arrays,
+            template: Vec::new(),
+            built_ins: Vec::new(),
+            shared_words,
+            private_words,
+            suspends: false,
+            grid_sync: false,
+            buffer_atomics: false,
+        };
+        let mut compiler = Self {
+            program,
+            code,
+            expr_regs: Vec::with_capacity(program.exprs().len()),
+            node_regs: Vec::new(),
+            var_regs: Vec::new(),
+            buckets: vec![Vec::new(); program.nodes().len() + 1],
+            loops: Vec::new(),
+        };
+        compiler.node_regs = program.nodes().iter().map(|_| compiler.reg()).collect();
+        compiler.var_regs = program.vars().iter().map(|_| compiler.reg()).collect();
+        compiler
+    }
+
+    fn reg(&mut self) -> Reg {
+        self.code.template.push(0);
+        self.code.template.len() as Reg - 1
+    }
+
+    fn expr_reg(&self, expr: ExprId) -> Reg {
+        self.expr_regs[expr.index()]
+    }
+
+    fn type_of(&self, expr: ExprId) -> DataType {
+        self.program.facts().type_of(expr)
+    }
+
+    /// Gives every expression its register and bucket, and computes those that the launch fixes.
+    fn place_exprs(&mut self, launch: &ResolvedLaunch, subgroup_size: u32) -> Result<(), MachineError> {
+        let program = self.program;
+        // The bucket of each expression; `None` once computed.
+        let mut anchors: Vec<Option<usize>> = Vec::with_capacity(program.exprs().len());
+        for (i, expr) in program.exprs().iter().enumerate() {
+            let id = ExprId::new(i as u32);
+            let fixed = |value: u64| (value, None::<usize>);
+            let (value, anchor) = match *expr {
+                Expr::Literal(value) => fixed(value.bits()),
+                Expr::Param(id) => fixed(launch.params.get(id.index()).map_or(0, |v| v.bits())),
+                Expr::Length(id) => fixed(launch.lengths.get(id.index()).copied().unwrap_or(0)),
+                Expr::BuiltIn(BuiltIn::Extent(axis) | BuiltIn::WorkgroupCount(axis)) => {
+                    fixed(launch.extent[axis.index()])
+                }
+                Expr::BuiltIn(BuiltIn::SubgroupSize) => fixed(u64::from(subgroup_size)),
+                Expr::BuiltIn(built_in) => {
+                    let reg = self.reg();
+                    self.expr_regs.push(reg);
+                    self.code.built_ins.push((reg, built_in));
+                    anchors.push(Some(0));
+                    continue;
+                }
+                Expr::Result(node) | Expr::LoopVar(node) => {
+                    self.expr_regs.push(self.node_regs[node.index()]);
+                    anchors.push(Some(node.index() + 1));
+                    continue;
+                }
+                _ => {
+                    let anchor = expr.operands().filter_map(|e| anchors[e.index()]).max();
+                    if anchor.is_none() { fixed(self.evaluate(id, expr)?) } else { (0, anchor) }
+                }
+            };
+            let reg = self.reg();
+            self.code.template[reg as usize] = value;
+            self.expr_regs.push(reg);
+            if let Some(anchor) = anchor {
+                self.buckets[anchor].push(id);
+            }
+            anchors.push(anchor);
+        }
+        Ok(())
+    }
+
+    /// The instruction that computes an op.
+    fn op(&self, id: ExprId, expr: &Expr, dst: Reg) -> Result<Instr, MachineError> {
+        let instr = match *expr {
+            Expr::Unary(op, a) => {
+                op.kernel(self.type_of(a)).map(|f| Instr::Unary { f, dst, a: self.expr_reg(a) })
+            }
+            Expr::Cast(op, ty, a) => {
+                op.kernel(self.type_of(a), ty).map(|f| Instr::Unary { f, dst, a: self.expr_reg(a) })
+            }
+            Expr::Binary(op, a, b) => op.kernel(self.type_of(a)).map(|f| Instr::Binary {
+                f,
+                dst,
+                a: self.expr_reg(a),
+                b: self.expr_reg(b),
+            }),
+            Expr::Ternary(op, a, b, c) => op.kernel(self.type_of(b)).map(|f| Instr::Ternary {
+                f,
+                dst,
+                a: self.expr_reg(a),
+                b: self.expr_reg(b),
+                c: self.expr_reg(c),
+            }),
+            Expr::Literal(_)
+            | Expr::Param(_)
+            | Expr::BuiltIn(_)
+            | Expr::Length(_)
+            | Expr::Result(_)
+            | Expr::LoopVar(_) => None,
+        };
+        instr.ok_or(MachineError::Refused { expr: id })
+    }
+
+    fn evaluate(&self, id: ExprId, expr: &Expr) -> Result<u64, MachineError> {
+        let at = |reg: Reg| self.code.template[reg as usize];
+        Ok(match self.op(id, expr, 0)? {
+            Instr::Unary { f, a, .. } => f(at(a)),
+            Instr::Binary { f, a, b, .. } => f(at(a), at(b)),
+            Instr::Ternary { f, a, b, c, .. } => f(at(a), at(b), at(c)),
+            _ => 0,
+        })
+    }
+
+    fn pc(&self) -> Pc {
+        self.code.instrs.len() as Pc
+    }
+
+    fn emit(&mut self, site: NodeId, instr: Instr) -> usize {
+        self.code.instrs.push(instr);
+        self.code.sites.push(site);
+        self.code.instrs.len() - 1
+    }
+
+    /// Computes the expressions that wait for a bucket.
+    fn bucket(&mut self, bucket: usize, site: NodeId) -> Result<(), MachineError> {
+        for id in std::mem::take(&mut self.buckets[bucket]) {
+            let instr = self.op(id, self.program.expr(id), self.expr_reg(id))?;
+            self.emit(site, instr);
+        }
+        Ok(())
+    }
+
+    /// Points jumps at the next instruction.
+    fn land(&mut self, jumps: &[usize]) {
+        let here = self.pc();
+        for &jump in jumps {
+            match &mut self.code.instrs[jump] {
+                Instr::Jump { to } | Instr::Unless { to, .. } => *to = here,
+                Instr::ForEnter { exit, .. }
+                | Instr::WhileGuard { exit, .. }
+                | Instr::WhileNext { exit, .. } => *exit = here,
+                _ => {}
+            }
+        }
+    }
+
+    fn body(&mut self) -> Result<(), MachineError> {
+        self.bucket(0, NodeId::new(0))?;
+        let mut work = vec![Work::Nodes { region: self.program.body(), position: 0 }];
+        while let Some(item) = work.pop() {
+            match item {
+                Work::Nodes { region, position } => {
+                    let Some(&id) = self.program.region(region).get(position) else { continue };
+                    work.push(Work::Nodes { region, position: position + 1 });
+                    self.node(id, &mut work)?;
+                }
+                Work::Else { site, unless, otherwise } => {
+                    let jump = self.emit(site, Instr::Jump { to: 0 });
+                    self.land(&[unless]);
+                    work.push(Work::EndIf { jump });
+                    work.push(Work::Nodes { region: otherwise, position: 0 });
+                }
+                Work::EndIf { jump } => self.land(&[jump]),
+                Work::EndFor { site, counted, enter } => {
+                    let open = self.loops.pop().unwrap_or_default();
+                    self.land(&open.continues);
+                    self.emit(site, Instr::ForNext { counted, body: enter as Pc + 1 });
+                    self.land(&[enter]);
+                    self.land(&open.breaks);
+                }
+                Work::WhileBody { site, condition, trips, head, body } => {
+                    let unless =
+                        self.emit(site, Instr::Unless { condition: self.expr_reg(condition), to: 0 });
+                    let guard = self.emit(site, Instr::WhileGuard { trips, exit: 0 });
+                    work.push(Work::EndWhile { site, trips, head, unless, guard });
+                    work.push(Work::Nodes { region: body, position: 0 });
+                }
+                Work::EndWhile { site, trips, head, unless, guard } => {
+                    let open = self.loops.pop().unwrap_or_default();
+                    self.land(&open.continues);
+                    let next = self.emit(site, Instr::WhileNext { trips, head, exit: 0 });
+                    self.land(&[unless, guard, next]);
+                    self.land(&open.breaks);
+                }
+            }
+        }
+        self.emit(NodeId::new(self.program.nodes().len().saturating_sub(1) as u32), Instr::End);
+        Ok(())
+    }
+
+    fn node(&mut self, id: NodeId, work: &mut Vec<Work>) -> Result<(), MachineError> {
+        let dst = self.node_regs[id.index()];
+        let reg = |c: &Self, e: ExprId| c.expr_reg(e);
+        match *self.program.node(id) {
+            Node::Load { place, index } => {
+                let (space, array) = self.array(place);
+                let instr =
+                    Instr::Load { space, int: self.int(index), dst, array, index: self.expr_reg(index) };
+                self.emit(id, instr);
+            }
+            Node::Store { place, index, value } => {
+                let (space, array) = self.array(place);
+                let (int, index, value) = (self.int(index), reg(self, index), reg(self, value));
+                self.emit(id, Instr::Store { space, int, array, index, value });
+            }
+            Node::Atomic { op, place, index, value, expected } => {
+                let (space, array) = self.array(place);
+                self.code.buffer_atomics |= space == Space::Buffer;
+                let element = self.program.place(place).1;
+                let f = op.kernel(element).ok_or(MachineError::Refused { expr: value })?;
+                let expected = expected.map(|e| reg(self, e));
+                self.code.modifies.push(Modify { f, value: reg(self, value), expected });
+                let modify = self.code.modifies.len() as u32 - 1;
+                let (int, index) = (self.int(index), reg(self, index));
+                self.emit(id, Instr::Atomic { space, int, dst, array, index, modify });
+            }
+            Node::Declare { var, init: value } | Node::Set { var, value } => {
+                let instr = Instr::Copy { dst: self.var_regs[var.index()], src: reg(self, value) };
+                self.emit(id, instr);
+            }
+            Node::Get { var } => {
+                self.emit(id, Instr::Copy { dst, src: self.var_regs[var.index()] });
+            }
+            Node::If { condition, then, otherwise } => {
+                let unless = self.emit(id, Instr::Unless { condition: reg(self, condition), to: 0 });
+                work.push(Work::Else { site: id, unless, otherwise });
+                work.push(Work::Nodes { region: then, position: 0 });
+            }
+            Node::For { start, end, step, body } => {
+                let trips = self.reg();
+                let int = self.int(start);
+                let (start, end, step) = (reg(self, start), reg(self, end), reg(self, step));
+                self.code.counted.push(Counted { int, start, end, step, var: dst, trips });
+                let counted = self.code.counted.len() as u32 - 1;
+                let enter = self.emit(id, Instr::ForEnter { counted, exit: 0 });
+                self.loops.push(Loop::default());
+                work.push(Work::EndFor { site: id, counted, enter });
+                work.push(Work::Nodes { region: body, position: 0 });
+            }
+            Node::While { head, condition, body } => {
+                let trips = self.reg();
+                self.emit(id, Instr::WhileEnter { trips });
+                self.loops.push(Loop::default());
+                work.push(Work::WhileBody { site: id, condition, trips, head: self.pc(), body });
+                work.push(Work::Nodes { region: head, position: 0 });
+            }
+            // Outside a loop, which the checker refuses, they end the invocation.
+            leave @ (Node::Break | Node::Continue) => match self.loops.last_mut() {
+                Some(open) => {
+                    let jumps = if leave == Node::Break { &mut open.breaks } else { &mut open.continues };
+                    jumps.push(self.code.instrs.len());
+                    self.emit(id, Instr::Jump { to: 0 });
+                }
+                None => {
+                    self.emit(id, Instr::End);
+                }
+            },
+            Node::Return => {
+                self.emit(id, Instr::End);
+            }
+            Node::Barrier { ordering } => {
+                self.code.suspends = true;
+                self.code.grid_sync |= ordering == MemoryOrdering::GridSync;
+                self.emit(id, Instr::Barrier { ordering });
+            }
+            Node::Subgroup { op, value, lane } => {
+                self.code.suspends = true;
+                let (ty, lane) = (self.type_of(value), lane.map(|e| reg(self, e)));
+                self.code.subgroups.push(Subgroup { op, ty, dst, value: reg(self, value), lane });
+                let subgroup = self.code.subgroups.len() as u32 - 1;
+                self.emit(id, Instr::Subgroup { subgroup });
+            }
+            Node::Trap { code, address } => {
+                self.emit(id, Instr::Trap { code, address: reg(self, address) });
+            }
+        }
+        self.bucket(id.index() + 1, id)
+    }
+
+    fn int(&self, expr: ExprId) -> IntType {
+        IntType::of(self.type_of(expr))
+    }
+
+    /// Where an array lives, and its position in the table of arrays: buffers, shared, private.
+    fn array(&self, place: Place) -> (Space, u32) {
+        let buffers = self.program.buffers().len() as u32;
+        let shared = self.program.shared().len() as u32;
+        match place {
+            Place::Buffer(id) => (Space::Buffer, id.raw()),
+            Place::Shared(id) => (Space::Shared, buffers + id.raw()),
+            Place::Private(id) => (Space::Private, buffers + shared + id.raw()),
+        }
+    }
+}
+
+/// The value that a launch gives an invocation.
+pub(super) fn built_in(built_in: BuiltIn, ids: &super::group::Ids) -> u64 {
+    let at = |values: [u32; 3], axis: Axis| u64::from(values[axis.index()]);
+    match built_in {
+        BuiltIn::Point(axis) | BuiltIn::GlobalId(axis) => at(ids.global, axis),
+        BuiltIn::LocalId(axis) => at(ids.local, axis),
+        BuiltIn::LocalIndex => u64::from(ids.local_index),
+        BuiltIn::WorkgroupId(axis) => at(ids.group, axis),
+        BuiltIn::SubgroupLane => u64::from(ids.local_index % ids.subgroup_size),
+        BuiltIn::SubgroupId => u64::from(ids.local_index / ids.subgroup_size),
+        // Fixed by the launch: computed at compile time.
+        BuiltIn::Extent(_) | BuiltIn::WorkgroupCount(_) | BuiltIn::SubgroupSize => 0,
+    }
+}

@@ -1,0 +1,246 @@
+//! The reference machine: what a program means, executably.
+//!
+//! It runs any checked program on the CPU with the scalar functions of the op rows, and every backend is
+//! tested against it. With [`MachineOptions::sanitize`] it also reports what the program's author hardly
+//! meant: out-of-bounds accesses, data races, reads of unwritten shared memory, divergent barriers.
+//!
+//! A program is compiled to flat code over registers; invocations are resumable, so that barriers and
+//! subgroup ops need no threads.
+
+mod code;
+mod compile;
+mod exec;
+mod group;
+mod memory;
+mod observe;
+mod report;
+mod sanitize;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub use report::{Finding, Report};
+
+use crate::check::Checked;
+use crate::ir::{ExprId, Launch, NodeId, Program};
+use crate::launch::{self, LaunchError, Params};
+
+/// The order in which invocations run. The result of a program without races and without order-dependent
+/// atomics does not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Schedule {
+    /// Workgroups by their linear index, and within one, invocations by theirs, each up to the next point
+    /// where it waits.
+    #[default]
+    InOrder,
+    /// In small steps in the random order of this seed, several workgroups at a time.
+    Seeded(u64),
+}
+
+/// How the machine runs a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineOptions {
+    /// Replaces the workgroup counts of a workgroup launch.
+    pub counts: Option<[u32; 3]>,
+    /// Lanes of a subgroup; at least 1.
+    pub subgroup_size: u32,
+    /// The order of invocations.
+    pub schedule: Schedule,
+    /// Whether to watch for faults; slower, on one thread.
+    pub sanitize: bool,
+    /// Instructions of the machine's own code that the whole launch may execute.
+    pub step_budget: Option<u64>,
+    /// Trips of a `while`, beyond which it is left with a trap.
+    pub loop_limit: u32,
+    /// Threads to use at most; 0 for as many as there are cores.
+    pub threads: usize,
+    /// Bytes of memory that buffers may take in the machine, which holds an element in 8 bytes.
+    pub memory_limit: u64,
+}
+
+impl Default for MachineOptions {
+    fn default() -> Self {
+        Self {
+            counts: None,
+            subgroup_size: 32,
+            schedule: Schedule::InOrder,
+            sanitize: false,
+            step_budget: None,
+            loop_limit: u32::MAX,
+            threads: 0,
+            memory_limit: 8 << 30,
+        }
+    }
+}
+
+/// A fault that the program recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TrapRecord {
+    /// The program's own code, or [`vyre_spec::TRAP_LOOP_LIMIT`].
+    pub code: u32,
+    /// The linear index of the invocation: of a domain, x fastest; of workgroups, the workgroup's linear
+    /// index × invocations per workgroup + the local index.
+    pub invocation: u64,
+    /// The program's own address; 0 for a loop limit.
+    pub address: u32,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The bytes of each `ReadWrite` and `WriteOnly` buffer, in declaration order.
+    pub outputs: Vec<Vec<u8>>,
+    /// What the sanitizer found, each place once; empty without it.
+    pub reports: Vec<Report>,
+    /// The first trap in the order of execution, if there was one.
+    pub trap: Option<TrapRecord>,
+}
+
+/// Why a program could not be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MachineError {
+    /// The launch's host arithmetic, parameters or inputs are wrong.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The workgroup is no multiple of the subgroup.
+    #[error(
+        "a workgroup of {invocations} invocations is no whole number of subgroups of {subgroup_size} lanes: \
+         change the workgroup size"
+    )]
+    SubgroupSize {
+        /// Invocations of the workgroup.
+        invocations: u64,
+        /// Lanes of a subgroup.
+        subgroup_size: u32,
+    },
+    /// The machine would need too much memory.
+    #[error(
+        "{what} takes {bytes} bytes in the reference machine, above its limit of {limit}: raise `memory_limit`"
+    )]
+    Memory {
+        /// What needs it.
+        what: String,
+        /// How much.
+        bytes: u64,
+        /// The limit for all together.
+        limit: u64,
+    },
+    /// The budget of instructions was spent. (With the sanitizer on, that is a report instead.)
+    #[error("the budget of {budget} instructions was spent in invocation {invocation}, at node {node:?}")]
+    StepBudget {
+        /// The budget.
+        budget: u64,
+        /// Where it was spent.
+        node: NodeId,
+        /// In which invocation.
+        invocation: u64,
+    },
+    /// An op's row refuses the types of its operands; the checker does so first.
+    #[error("expression {expr:?} has operands of types that its op refuses")]
+    Refused {
+        /// The expression.
+        expr: ExprId,
+    },
+}
+
+/// Where a budget was spent.
+#[derive(Clone, Copy, Debug)]
+struct Overrun {
+    node: NodeId,
+    invocation: u64,
+}
+
+/// Launches with less work than this, in invocations × instructions, run on one thread.
+const PARALLEL_WORK: u64 = 1 << 20;
+
+/// Runs a program.
+///
+/// `inputs` has the bytes of each `ReadOnly`, `Uniform` and `ReadWrite` buffer in declaration order.
+///
+/// The result is the same each time, but for programs with data races where no seed, budget or sanitizer
+/// asks for one thread.
+///
+/// # Errors
+/// If the launch cannot be carried out, or the budget is spent.
+pub fn run(
+    program: &Checked<Program>,
+    params: &Params,
+    inputs: &[&[u8]],
+    options: &MachineOptions,
+) -> Result<Outcome, MachineError> {
+    let bound = launch::bind_inputs(program, inputs)?;
+    let resolved = launch::resolve(program, params, &bound, options.counts)?;
+    let size = match program.launch() {
+        Launch::Domain { .. } => None,
+        Launch::Workgroups { size, .. } => Some(size),
+    };
+    let subgroup_size = options.subgroup_size.max(1);
+    let shape = group::Shape::new(&resolved, size, subgroup_size).ok_or_else(|| LaunchError::TooLarge {
+        what: "the launch's number of invocations".into(),
+        value: u64::MAX,
+        limit: u64::MAX - 1,
+    })?;
+    if program.facts().has_subgroup() && shape.lanes % subgroup_size != 0 {
+        return Err(MachineError::SubgroupSize { invocations: u64::from(shape.lanes), subgroup_size });
+    }
+    let code = compile::compile(program, &resolved, subgroup_size)?;
+    let held = held_words(options, &code, &shape).saturating_mul(8);
+    let left = options.memory_limit.checked_sub(held).ok_or_else(|| MachineError::Memory {
+        what: "the state of invocations".into(),
+        bytes: held,
+        limit: options.memory_limit,
+    })?;
+    let buffers = memory::Buffers::new(program.buffers(), &resolved.lengths, inputs, left)?;
+    let machine =
+        exec::Machine { code: &code, buffers: &buffers, while_limit: u64::from(options.loop_limit) };
+    let fuel = options.step_budget.unwrap_or(u64::MAX);
+
+    let threads = threads(options, &code, &shape);
+    let (trap, reports) = if options.sanitize {
+        let mut thread = exec::Thread::new(sanitize::Sanitizer::new(shape.domain), fuel);
+        if let Err(over) = schedule::run(&machine, &shape, options.schedule, &mut thread) {
+            let finding = Finding::StepBudget { budget: fuel };
+            thread.observer.report(over.node, over.invocation, finding);
+        }
+        (thread.trap.map(|(_, trap)| trap), thread.observer.into_reports())
+    } else if threads > 1 {
+        (schedule::run_parallel(&machine, &shape, threads), Vec::new())
+    } else {
+        let mut thread = exec::Thread::new(observe::Blind, fuel);
+        schedule::run(&machine, &shape, options.schedule, &mut thread).map_err(|over| {
+            MachineError::StepBudget { budget: fuel, node: over.node, invocation: over.invocation }
+        })?;
+        (thread.trap.map(|(_, trap)| trap), Vec::new())
+    };
+    let outputs = program.outputs().map(|id| buffers.bytes(id.index(), program.buffer(id).element)).collect();
+    Ok(Outcome { outputs, reports, trap })
+}
+
+/// Words that invocations and workgroups take at a time.
+fn held_words(options: &MachineOptions, code: &code::Code, shape: &group::Shape) -> u64 {
+    let seeded = options.schedule != Schedule::InOrder;
+    let lane = (code.template.len() + code.private_words) as u64;
+    let lanes = if code.suspends || options.sanitize || seeded { u64::from(shape.lanes) } else { 1 };
+    let groups = match (code.grid_sync, seeded) {
+        (true, _) => shape.groups,
+        (false, true) => schedule::WINDOW as u64,
+        (false, false) => 1,
+    };
+    groups.saturating_mul(lane.saturating_mul(lanes).saturating_add(code.shared_words as u64))
+}
+
+/// How many threads may run the launch without any program being able to tell.
+fn threads(options: &MachineOptions, code: &code::Code, shape: &group::Shape) -> usize {
+    let ordered = options.sanitize
+        || options.step_budget.is_some()
+        || options.schedule != Schedule::InOrder
+        || code.grid_sync
+        || code.buffer_atomics;
+    if ordered || shape.total.saturating_mul(code.instrs.len() as u64) < PARALLEL_WORK {
+        return 1;
+    }
+    match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        threads => threads,
+    }
+}
