@@ -1,0 +1,224 @@
+//! Finding an adapter: enumeration, scoring, refusal.
+
+use std::fmt;
+
+use vyre_driver::BackendError;
+use wgpu::{Adapter, Backend, Backends, DeviceType};
+
+use crate::env::Settings;
+
+/// What a caller asks of the adapter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The pinned adapter, by enumeration index.
+    pub(crate) adapter_index: Option<usize>,
+    /// Whether a software adapter may be chosen.
+    pub(crate) allow_software: bool,
+}
+
+impl Request {
+    /// The caller's wishes over those of the environment.
+    pub(crate) fn resolve(
+        adapter_index: Option<usize>,
+        allow_software: Option<bool>,
+    ) -> Result<Self, BackendError> {
+        let settings = Settings::from_env()?;
+        Ok(Self {
+            adapter_index: adapter_index.or(settings.adapter_index),
+            allow_software: allow_software.unwrap_or(settings.allow_software),
+        })
+    }
+}
+
+/// Why an adapter was refused.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It runs on the CPU, and software adapters were not permitted.
+    #[error("a software adapter, which is used by explicit permission only")]
+    Software,
+    /// It has no compute shaders.
+    #[error("it has no compute shaders")]
+    NoCompute,
+    /// A limit is below what any program needs.
+    #[error("its {limit} is {has}, and {needs} is needed")]
+    Limit {
+        /// wgpu's name of the limit.
+        limit: &'static str,
+        /// What the adapter has.
+        has: u64,
+        /// The least that is enough.
+        needs: u64,
+    },
+}
+
+/// What was found out about one adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterReport {
+    /// Its index in enumeration order: what `VYRE_ADAPTER_INDEX` takes.
+    pub index: usize,
+    /// The name that the driver gives it.
+    pub name: String,
+    /// The graphics API, such as `vulkan`.
+    pub api: String,
+    /// `discrete`, `integrated`, `virtual`, `software` or `other`.
+    pub kind: &'static str,
+    /// Driver name and version.
+    pub driver: String,
+    /// Why it was refused, or `None` where it is usable.
+    pub refusal: Option<Refusal>,
+}
+
+impl fmt::Display for AdapterReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "adapter {}: {} ({}, {}, {})", self.index, self.name, self.kind, self.api, self.driver)?;
+        match &self.refusal {
+            Some(reason) => write!(f, ": refused, {reason}"),
+            None => f.write_str(": usable"),
+        }
+    }
+}
+
+/// An adapter, and what was found out about it.
+pub(crate) struct Candidate {
+    pub(crate) adapter: Adapter,
+    pub(crate) report: AdapterReport,
+    score: u32,
+}
+
+/// The least that a program may count on: one kernel with eight buffers of WebGPU's default sizes.
+const LEAST_STORAGE_BUFFERS: u64 = 4;
+const LEAST_INVOCATIONS: u64 = 64;
+
+/// Enumerates all adapters of all graphics APIs that the build has, in a stable order.
+///
+/// Each call makes a fresh instance: a driver that was installed since the last failure is found.
+pub(crate) fn enumerate(allow_software: bool) -> Vec<Candidate> {
+    let descriptor = wgpu::InstanceDescriptor {
+        backends: Backends::PRIMARY,
+        // No validation layers, and no indirect-call validation: `crate::trusted` says why it is not needed.
+        flags: wgpu::InstanceFlags::empty(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    };
+    let instance = wgpu::Instance::new(descriptor);
+    let adapters = pollster::block_on(instance.enumerate_adapters(Backends::PRIMARY));
+    adapters
+        .into_iter()
+        .enumerate()
+        .map(|(index, adapter)| {
+            let (report, score) = inspect(index, &adapter, allow_software);
+            Candidate { adapter, report, score }
+        })
+        .collect()
+}
+
+/// Picks the adapter for `request`: the pinned one, or the best usable one.
+pub(crate) fn select(request: &Request) -> Result<Candidate, BackendError> {
+    let mut candidates = enumerate(request.allow_software);
+    let chosen = match request.adapter_index {
+        Some(index) => candidates.get(index).filter(|c| c.report.refusal.is_none()).map(|_| index),
+        None => candidates
+            .iter()
+            .enumerate()
+            .filter(|(_, candidate)| candidate.report.refusal.is_none())
+            // Of equal scores the first wins.
+            .max_by_key(|(position, candidate)| (candidate.score, std::cmp::Reverse(*position)))
+            .map(|(position, _)| position),
+    };
+    match chosen {
+        Some(position) => Ok(candidates.swap_remove(position)),
+        None => Err(refused(request, &candidates)),
+    }
+}
+
+/// The error that lists what was probed and says what to do about it.
+fn refused(request: &Request, candidates: &[Candidate]) -> BackendError {
+    let pinned = request.adapter_index;
+    let considered = || candidates.iter().filter(|c| pinned.is_none_or(|index| c.report.index == index));
+    let software_only = considered().next().is_some()
+        && considered().all(|candidate| candidate.report.refusal == Some(Refusal::Software));
+    let mut probed: Vec<String> = candidates.iter().map(|c| c.report.to_string()).collect();
+    if probed.is_empty() {
+        probed.push("no driver offered any adapter".to_owned());
+    }
+    let remedy = if software_only {
+        "install the GPU vendor's driver, or permit the software adapter with VYRE_ALLOW_SOFTWARE=1 or the \
+         builder's `allow_software(true)`"
+    } else if pinned.is_some() {
+        "pick a usable adapter's index, or unset VYRE_ADAPTER_INDEX"
+    } else {
+        "install a Vulkan driver: the GPU vendor's, or for a machine without a GPU Mesa's lavapipe (Debian \
+         and Ubuntu: `apt install mesa-vulkan-drivers`) together with VYRE_ALLOW_SOFTWARE=1"
+    };
+    BackendError::NoDevice { probed, remedy: remedy.to_owned() }
+}
+
+fn inspect(index: usize, adapter: &Adapter, allow_software: bool) -> (AdapterReport, u32) {
+    let info = adapter.get_info();
+    let software = is_software(&info);
+    let limits = adapter.limits();
+    let compute = adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS);
+    let too_low = |limit, has: u32, needs: u64| {
+        (u64::from(has) < needs).then_some(Refusal::Limit { limit, has: u64::from(has), needs })
+    };
+    let refusal = if software && !allow_software {
+        Some(Refusal::Software)
+    } else if !compute {
+        Some(Refusal::NoCompute)
+    } else {
+        too_low(
+            "max_storage_buffers_per_shader_stage",
+            limits.max_storage_buffers_per_shader_stage,
+            LEAST_STORAGE_BUFFERS,
+        )
+        .or_else(|| {
+            too_low(
+                "max_compute_invocations_per_workgroup",
+                limits.max_compute_invocations_per_workgroup,
+                LEAST_INVOCATIONS,
+            )
+        })
+    };
+    let kind = if software { "software" } else { kind_name(info.device_type) };
+    let score = if software { 0 } else { 10 * kind_score(info.device_type) } + api_score(info.backend);
+    let driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
+    let report =
+        AdapterReport { index, name: info.name, api: info.backend.to_string(), kind, driver, refusal };
+    (report, score)
+}
+
+/// Whether the adapter runs on the CPU. Drivers do not all say so by type.
+pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
+    const NAMES: [&str; 4] = ["llvmpipe", "lavapipe", "swiftshader", "basic render driver"];
+    let name = info.name.to_ascii_lowercase();
+    info.device_type == DeviceType::Cpu || NAMES.iter().any(|known| name.contains(known))
+}
+
+fn kind_name(kind: DeviceType) -> &'static str {
+    match kind {
+        DeviceType::DiscreteGpu => "discrete",
+        DeviceType::IntegratedGpu => "integrated",
+        DeviceType::VirtualGpu => "virtual",
+        DeviceType::Cpu => "software",
+        DeviceType::Other => "other",
+    }
+}
+
+fn kind_score(kind: DeviceType) -> u32 {
+    match kind {
+        DeviceType::DiscreteGpu => 4,
+        DeviceType::IntegratedGpu => 3,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 1,
+        DeviceType::Cpu => 0,
+    }
+}
+
+/// Of two APIs for one GPU, Vulkan comes first: only there does strict float arithmetic hold.
+fn api_score(backend: Backend) -> u32 {
+    match backend {
+        Backend::Vulkan => 2,
+        Backend::Metal => 1,
+        _ => 0,
+    }
+}

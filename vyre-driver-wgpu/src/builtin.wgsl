@@ -1,0 +1,65 @@
+// The backend's own kernels: copies and fills at byte granularity.
+//
+// wgpu copies whole words at word offsets. These kernels do the rest: each invocation makes one word of
+// the target, keeping the bytes outside the range. `source` is not bound to the target's buffer.
+
+struct Range {
+    // Where the range starts in the target, in bytes.
+    target_start: u32,
+    // Where it starts in the source, in bytes.
+    source_start: u32,
+    // Its length in bytes.
+    len: u32,
+    // For fills: the byte, repeated in all four places.
+    pattern: u32,
+}
+
+@group(0) @binding(0) var<uniform> range: Range;
+@group(0) @binding(1) var<storage, read_write> words: array<u32>;
+@group(0) @binding(2) var<storage, read> source: array<u32>;
+
+// The mask of the bytes of word `word` that lie in the range.
+fn mask(word: u32) -> u32 {
+    var bits = 0u;
+    for (var byte = 0u; byte < 4u; byte++) {
+        let position = word * 4u + byte;
+        // Wraps to a large number below the start.
+        if (position - range.target_start < range.len) {
+            bits |= 0xFFu << (byte * 8u);
+        }
+    }
+    return bits;
+}
+
+// The target's word that this invocation makes; past the range's end the mask is empty.
+fn word_of(group: u32, local: u32) -> u32 {
+    return range.target_start / 4u + group * 256u + local;
+}
+
+@compute @workgroup_size(256)
+fn fill(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let word = word_of(group.x, local);
+    let bits = mask(word);
+    if (bits != 0u) {
+        words[word] = (words[word] & ~bits) | (range.pattern & bits);
+    }
+}
+
+@compute @workgroup_size(256)
+fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let word = word_of(group.x, local);
+    let bits = mask(word);
+    if (bits != 0u) {
+        // Where this word's first byte comes from; before the source's start only for masked bytes.
+        let start = word * 4u - range.target_start + range.source_start;
+        var value = 0u;
+        for (var byte = 0u; byte < 4u; byte++) {
+            let position = start + byte;
+            if ((bits & (1u << (byte * 8u))) != 0u) {
+                let shift = position % 4u * 8u;
+                value |= ((source[position / 4u] >> shift) & 0xFFu) << (byte * 8u);
+            }
+        }
+        words[word] = (words[word] & ~bits) | value;
+    }
+}

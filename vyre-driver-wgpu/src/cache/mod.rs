@@ -1,0 +1,5 @@
+//! Caches: of pipelines and of bind groups.
+
+mod lru;
+
+pub(crate) use lru::{Counters, Lru};

@@ -1,0 +1,309 @@
+//! One opened device and its queue, from opening to loss: a *generation*.
+//!
+//! Everything that lives on a device belongs to one generation. When the device is lost, the backend opens
+//! the next one; what belongs to the old one answers with typed errors.
+//!
+//! Every call into wgpu that can fail goes through [`Generation::scoped`], which turns wgpu's errors into
+//! values, and every wait through [`Generation::wait`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use vyre_driver::BackendError;
+use wgpu::{Adapter, Device, ErrorFilter, Features, Queue};
+
+use crate::acquire::Candidate;
+use crate::seam::{Fault, Seam, Site};
+
+/// How long dropping a generation waits for work in flight before it leaks the device instead.
+const DROP_GRACE: Duration = Duration::from_secs(2);
+
+/// The next generation's number; the first is 1.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// A device, its queue, and whether it is lost.
+pub(crate) struct Generation {
+    /// Distinguishes this generation from all others of the process.
+    pub(crate) number: u64,
+    pub(crate) info: wgpu::AdapterInfo,
+    pub(crate) limits: wgpu::Limits,
+    pub(crate) features: Features,
+    /// Where faults can be injected.
+    pub(crate) seam: Seam,
+    live: Arc<(Device, Queue)>,
+    loss: Arc<Loss>,
+}
+
+/// The lost state, shared with wgpu's callbacks.
+#[derive(Default)]
+struct Loss {
+    lost: AtomicBool,
+    reason: Mutex<String>,
+    /// Errors that wgpu reported outside every scope.
+    uncaptured: AtomicU64,
+}
+
+impl Loss {
+    fn mark(&self, reason: String) {
+        let mut slot = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.lost.swap(true, Ordering::AcqRel) {
+            *slot = reason;
+        }
+    }
+}
+
+/// The features that lowering or the runtime can use.
+fn useful_features(api: wgpu::Backend) -> Features {
+    let passthrough =
+        if api == wgpu::Backend::Vulkan { Features::PASSTHROUGH_SHADERS } else { Features::empty() };
+    passthrough
+        | Features::IMMEDIATES
+        | Features::SUBGROUP
+        | Features::SUBGROUP_BARRIER
+        | Features::SHADER_F16
+        | Features::SHADER_I16
+        | Features::SHADER_F64
+        | Features::SHADER_INT64
+        | Features::SHADER_INT64_ATOMIC_MIN_MAX
+        | Features::SHADER_INT64_ATOMIC_ALL_OPS
+        | Features::SHADER_FLOAT32_ATOMIC
+        | Features::TIMESTAMP_QUERY
+        | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+        | Features::MEMORY_DECORATION_COHERENT
+        | Features::MEMORY_DECORATION_VOLATILE
+        | Features::PIPELINE_CACHE
+}
+
+impl Generation {
+    /// Opens the adapter with every useful feature and every limit that it has.
+    pub(crate) fn open(candidate: &Candidate) -> Result<Arc<Self>, BackendError> {
+        let adapter: &Adapter = &candidate.adapter;
+        let info = adapter.get_info();
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("vyre"),
+            required_features: adapter.features() & useful_features(info.backend),
+            required_limits: adapter.limits(),
+            ..Default::default()
+        };
+        let opened = pollster::block_on(adapter.request_device(&descriptor));
+        let (device, queue) = opened.map_err(|error| BackendError::NoDevice {
+            probed: vec![format!("{}, but it could not be opened: {error}", candidate.report)],
+            remedy: "update the GPU driver, or pick another adapter with VYRE_ADAPTER_INDEX".to_owned(),
+        })?;
+
+        let loss = Arc::new(Loss::default());
+        let on_lost = Arc::clone(&loss);
+        device.set_device_lost_callback(move |reason, message| {
+            // Dropping the device reports its destruction here too, which is no loss; nobody asks then.
+            on_lost.mark(format!("{reason:?}: {message}"));
+        });
+        let on_error = Arc::clone(&loss);
+        // Without a handler wgpu panics. What arrives here came outside our scopes: from a user of the
+        // shared device, or from wgpu itself. It is counted, and `stats` shows it.
+        device.on_uncaptured_error(Arc::new(move |_error| {
+            on_error.uncaptured.fetch_add(1, Ordering::Relaxed);
+        }));
+
+        Ok(Arc::new(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            info,
+            limits: device.limits(),
+            features: device.features(),
+            seam: Seam::default(),
+            live: Arc::new((device, queue)),
+            loss,
+        }))
+    }
+
+    /// The device and its queue.
+    ///
+    /// Whoever keeps the pair must not drop it last with work in flight: wgpu then waits without limit.
+    pub(crate) fn device_queue(&self) -> &Arc<(Device, Queue)> {
+        &self.live
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device_queue().0
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.device_queue().1
+    }
+
+    pub(crate) fn has(&self, features: Features) -> bool {
+        self.features.contains(features)
+    }
+
+    /// Whether the device is lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.loss.lost.load(Ordering::Acquire)
+    }
+
+    /// Marks the device as lost, as if the driver had said so.
+    pub(crate) fn mark_lost(&self, reason: &str) {
+        self.loss.mark(reason.to_owned());
+    }
+
+    /// Errors that wgpu reported outside this crate's own calls.
+    pub(crate) fn uncaptured_errors(&self) -> u64 {
+        self.loss.uncaptured.load(Ordering::Relaxed)
+    }
+
+    /// The error of a lost device, `Ok` while it lives.
+    pub(crate) fn check(&self) -> Result<(), BackendError> {
+        if !self.is_lost() {
+            return Ok(());
+        }
+        let reason = self.loss.reason.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Err(BackendError::DeviceLost { generation: self.number, reason })
+    }
+
+    /// Runs `call` and returns what wgpu reported about it; `doing` names it in errors.
+    ///
+    /// wgpu drops errors of a lost device silently, so that is looked at as well.
+    pub(crate) fn scoped<T>(
+        &self,
+        doing: &'static str,
+        call: impl FnOnce(&Device) -> T,
+    ) -> Result<T, BackendError> {
+        self.scoped_of(doing, None, call)
+    }
+
+    fn scoped_of<T>(
+        &self,
+        doing: &'static str,
+        bytes: Option<u64>,
+        call: impl FnOnce(&Device) -> T,
+    ) -> Result<T, BackendError> {
+        self.check()?;
+        let device = self.device();
+        // Scopes are per thread, and an error goes to the innermost scope of its own kind.
+        let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(ErrorFilter::Internal);
+        let validation = device.push_error_scope(ErrorFilter::Validation);
+        let value = call(device);
+        let errors = [
+            ready(validation.pop()).flatten(),
+            ready(internal.pop()).flatten(),
+            ready(memory.pop()).flatten(),
+        ];
+        if let Some(error) = errors.into_iter().flatten().next() {
+            return Err(match error {
+                wgpu::Error::OutOfMemory { .. } => BackendError::OutOfMemory { doing, bytes },
+                wgpu::Error::Validation { description: message, .. }
+                | wgpu::Error::Internal { description: message, .. } => {
+                    BackendError::Driver { doing, message }
+                }
+            });
+        }
+        self.check()?;
+        Ok(value)
+    }
+
+    /// [`Self::scoped`] for a call that allocates device memory: one of the two places where faults can be
+    /// injected.
+    pub(crate) fn allocate<T>(
+        &self,
+        doing: &'static str,
+        bytes: u64,
+        call: impl FnOnce(&Device) -> T,
+    ) -> Result<T, BackendError> {
+        self.strike(Site::Allocate, doing, Some(bytes))?;
+        self.scoped_of(doing, Some(bytes), call)
+    }
+
+    /// Submits what `encode` recorded: the only submission of the product, and the other place where faults
+    /// can be injected.
+    pub(crate) fn submit(
+        &self,
+        label: Option<&str>,
+        encode: impl FnOnce(&mut wgpu::CommandEncoder),
+    ) -> Result<wgpu::SubmissionIndex, BackendError> {
+        let doing = "submitting work";
+        self.strike(Site::Submit, doing, None)?;
+        self.scoped(doing, |device| {
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
+            encode(&mut encoder);
+            self.queue().submit([encoder.finish()])
+        })
+    }
+
+    /// Fails if a fault is armed for this site.
+    fn strike(&self, site: Site, doing: &'static str, bytes: Option<u64>) -> Result<(), BackendError> {
+        match self.seam.take(site) {
+            None => Ok(()),
+            Some(Fault::OutOfMemory) => Err(BackendError::OutOfMemory { doing, bytes }),
+            Some(Fault::Lost) => {
+                self.mark_lost("injected by a test");
+                self.check()
+            }
+        }
+    }
+
+    /// Waits until `submission` has ended, or everything so far if none is given. `false` says that it has
+    /// not within `timeout`.
+    ///
+    /// Any number of threads may wait while others submit.
+    pub(crate) fn wait(
+        &self,
+        submission: Option<wgpu::SubmissionIndex>,
+        timeout: Option<Duration>,
+    ) -> Result<bool, BackendError> {
+        self.poll(wgpu::PollType::Wait { submission_index: submission, timeout })
+    }
+
+    /// One look at the device: runs the callbacks of what has ended, never blocks.
+    pub(crate) fn poll_once(&self) -> Result<(), BackendError> {
+        self.poll(wgpu::PollType::Poll).map(|_| ())
+    }
+
+    fn poll(&self, kind: wgpu::PollType) -> Result<bool, BackendError> {
+        self.check()?;
+        // wgpu 30 panics in `poll` when the device turns out to be lost while it waits. It holds none of
+        // its locks at that point; the loss has been recorded by the callback or is recorded here.
+        match catch_unwind(AssertUnwindSafe(|| self.device().poll(kind))) {
+            Ok(Ok(_)) => self.check().map(|()| true),
+            Ok(Err(wgpu::PollError::Timeout)) => self.check().map(|()| false),
+            Ok(Err(error)) => {
+                Err(BackendError::Driver { doing: "waiting for the device", message: error.to_string() })
+            }
+            Err(_) => {
+                self.mark_lost("the driver reported the loss while it was waited for");
+                self.check().map(|()| false)
+            }
+        }
+    }
+}
+
+impl Drop for Generation {
+    fn drop(&mut self) {
+        // Dropping wgpu's queue waits without limit for work in flight, and panics when that fails. So it
+        // is dropped only when it is known to be idle, and leaked otherwise: kernels cannot be stopped.
+        let idle = !self.is_lost() && matches!(self.wait(None, Some(DROP_GRACE)), Ok(true));
+        if !idle {
+            std::mem::forget(Arc::clone(&self.live));
+        }
+    }
+}
+
+impl std::fmt::Debug for Generation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generation")
+            .field("number", &self.number)
+            .field("adapter", &self.info.name)
+            .field("lost", &self.is_lost())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The value of a future that is ready at once, as wgpu's are on every native platform.
+fn ready<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}

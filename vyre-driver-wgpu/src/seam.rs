@@ -1,0 +1,86 @@
+//! The one place where device faults can be injected: at allocations and at submissions.
+//!
+//! Real out-of-memory and real device loss cannot be produced at will, so tests arm a fault here and the
+//! next matching call fails exactly as it would with a failing driver. Unarmed, it costs one relaxed load.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Where a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Site {
+    /// The creation of a buffer.
+    Allocate,
+    /// A queue submission.
+    Submit,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "faults are armed by tests only"))]
+pub(crate) enum Fault {
+    /// The device has no memory.
+    OutOfMemory,
+    /// The device is lost.
+    Lost,
+}
+
+/// The faults that are armed, in the order in which they strike.
+#[derive(Debug, Default)]
+pub(crate) struct Seam {
+    armed: AtomicUsize,
+    plan: Mutex<VecDeque<Planned>>,
+}
+
+#[derive(Debug)]
+struct Planned {
+    site: Site,
+    /// How many matching calls still pass before it strikes.
+    skip: u32,
+    fault: Fault,
+}
+
+impl Seam {
+    /// Arms `fault` for the call at `site` that comes after `skip` others.
+    #[cfg(test)]
+    pub(crate) fn arm(&self, site: Site, skip: u32, fault: Fault) {
+        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        plan.push_back(Planned { site, skip, fault });
+        self.armed.store(plan.len(), Ordering::Release);
+    }
+
+    /// The fault that strikes this call, if one does.
+    pub(crate) fn take(&self, site: Site) -> Option<Fault> {
+        if self.armed.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = plan.iter().position(|planned| planned.site == site)?;
+        let planned = plan.get_mut(position)?;
+        if planned.skip > 0 {
+            planned.skip -= 1;
+            return None;
+        }
+        let fault = planned.fault;
+        plan.remove(position);
+        self.armed.store(plan.len(), Ordering::Release);
+        Some(fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_strikes_once_at_its_site_after_the_skipped_calls() {
+        let seam = Seam::default();
+        assert_eq!(seam.take(Site::Allocate), None);
+        seam.arm(Site::Allocate, 1, Fault::OutOfMemory);
+        assert_eq!(seam.take(Site::Submit), None);
+        assert_eq!(seam.take(Site::Allocate), None);
+        assert_eq!(seam.take(Site::Allocate), Some(Fault::OutOfMemory));
+        assert_eq!(seam.take(Site::Allocate), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! The only unsafe calls of the workspace, each with the argument why it is sound.
+//!
+//! What they have in common: the kernel was lowered by this process from a checked program, so every
+//! access in it is proven in bounds or guarded, every divisor is guarded and every loop ends (the
+//! descriptor's verifier and the checker establish that). Raw WGSL and anything that was loaded from
+//! disk never comes here: it goes through wgpu's own checks.
+
+use std::borrow::Cow;
+
+use wgpu::{Device, ShaderModule, naga};
+
+/// An entry point of a passthrough module.
+pub(crate) struct EntryPoint<'a> {
+    /// Its name in the module.
+    pub(crate) name: &'a str,
+    /// Its workgroup size.
+    pub(crate) workgroup_size: [u32; 3],
+}
+
+/// Loads SPIR-V as it is. The device must have `PASSTHROUGH_SHADERS` and run on Vulkan.
+///
+/// The bindings are not reflected: the pipeline needs an explicit layout, and its immediate size must
+/// cover what the module declares.
+pub(crate) fn passthrough_spirv(
+    device: &Device,
+    label: &str,
+    words: &[u32],
+    entries: &[EntryPoint<'_>],
+) -> ShaderModule {
+    let entry_points: Vec<_> = entries
+        .iter()
+        .map(|entry| wgpu::PassthroughShaderEntryPoint {
+            name: Cow::Borrowed(entry.name),
+            workgroup_size: entry.workgroup_size.into(),
+        })
+        .collect();
+    let descriptor = wgpu::ShaderModuleDescriptorPassthrough {
+        label: Some(label),
+        entry_points: Cow::Owned(entry_points),
+        spirv: Some(Cow::Borrowed(words)),
+        ..Default::default()
+    };
+    // SAFETY: the words come from naga's SPIR-V writer, fed with a module that naga's validator passed;
+    // the emitter then only adds NoContraction decorations to existing result ids, so the module is valid
+    // SPIR-V. Its memory accesses are in bounds, its divisors non-zero and its loops finite by the
+    // argument of the module documentation.
+    unsafe { device.create_shader_module_passthrough(descriptor) }
+}
+
+/// Loads a naga module with all of wgpu's own checks off.
+pub(crate) fn trusted_naga(device: &Device, label: &str, module: naga::Module) -> ShaderModule {
+    let descriptor = wgpu::ShaderModuleDescriptor {
+        label: Some(label),
+        source: wgpu::ShaderSource::Naga(Cow::Owned(module)),
+    };
+    // SAFETY: wgpu validates the module itself. The checks that are off (bounds, loop bounding, integer
+    // division) guard against what the descriptor excludes: see the module documentation.
+    unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
+}
