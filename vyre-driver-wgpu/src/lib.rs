@@ -1,1 +1,31 @@
 //! The wgpu backend of Vyre: runs checked compute programs on Vulkan, DX12 and Metal devices
+#![deny(unsafe_code)]
+
+mod acquire;
+mod backend;
+mod buffer;
+mod builtin;
+mod cache;
+mod compile;
+mod completion;
+mod contract;
+mod core;
+#[cfg(test)]
+mod device_tests;
+mod env;
+mod exec;
+mod generation;
+mod kernel;
+mod pipeline;
+mod profile;
+mod raw;
+mod resident;
+mod seam;
+mod stats;
+#[allow(unsafe_code, reason = "the one module that may: each call carries its argument")]
+mod trusted;
+
+pub use acquire::{AdapterReport, Refusal};
+pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
+pub use pipeline::WgpuPipeline;
+pub use stats::{CacheStats, WgpuBackendStats};

@@ -1,0 +1,186 @@
+//! The opened backend.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use vyre_driver::{BackendError, BackendInstance};
+use vyre_spec::{DeviceProfile, Quirks};
+use wgpu::{AdapterInfo, Device, Limits, Queue};
+
+use crate::acquire::{self, AdapterReport, Request};
+use crate::core::Core;
+use crate::generation::Generation;
+use crate::profile::profile_of;
+use crate::stats::WgpuBackendStats;
+use crate::{env, raw};
+
+/// The id under which this backend is registered.
+pub const WGPU_BACKEND_ID: &str = "wgpu";
+
+/// A device opened through wgpu. Cloning gives another handle to the same one.
+#[derive(Clone)]
+pub struct WgpuBackend {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    info: AdapterInfo,
+    limits: Limits,
+    core: Arc<Core>,
+}
+
+/// What to ask of the adapter before opening it; unset, the environment decides.
+#[derive(Clone, Debug, Default)]
+pub struct WgpuBackendBuilder {
+    adapter_index: Option<usize>,
+    allow_software: Option<bool>,
+}
+
+impl WgpuBackendBuilder {
+    /// Pins the adapter with this enumeration index, as `VYRE_ADAPTER_INDEX` does.
+    #[must_use]
+    pub fn adapter_index(mut self, index: usize) -> Self {
+        self.adapter_index = Some(index);
+        self
+    }
+
+    /// Whether software adapters may be chosen, as `VYRE_ALLOW_SOFTWARE` says otherwise.
+    #[must_use]
+    pub fn allow_software(mut self, allow: bool) -> Self {
+        self.allow_software = Some(allow);
+        self
+    }
+
+    /// Opens the adapter.
+    ///
+    /// # Errors
+    /// [`BackendError::NoDevice`] with every adapter that was probed and why it was refused, or
+    /// [`BackendError::Environment`].
+    pub fn open(self) -> Result<WgpuBackend, BackendError> {
+        WgpuBackend::open(&Request::resolve(self.adapter_index, self.allow_software)?)
+    }
+}
+
+impl WgpuBackend {
+    /// Opens the best adapter that the environment permits: hardware before software.
+    ///
+    /// # Errors
+    /// [`BackendError::NoDevice`] with every adapter that was probed and why it was refused, or
+    /// [`BackendError::Environment`].
+    pub fn acquire() -> Result<Self, BackendError> {
+        Self::builder().open()
+    }
+
+    /// The same as [`WgpuBackend::acquire`].
+    ///
+    /// # Errors
+    /// As [`WgpuBackend::acquire`].
+    pub fn new() -> Result<Self, BackendError> {
+        Self::acquire()
+    }
+
+    /// Opens the adapter with this enumeration index.
+    ///
+    /// # Errors
+    /// As [`WgpuBackend::acquire`], also if there is no such adapter.
+    pub fn acquire_adapter(index: usize) -> Result<Self, BackendError> {
+        Self::builder().adapter_index(index).open()
+    }
+
+    /// The process-wide backend, opened by the first call. A failure is not remembered: the next call
+    /// tries again.
+    ///
+    /// # Errors
+    /// As [`WgpuBackend::acquire`].
+    pub fn shared() -> Result<Arc<Self>, BackendError> {
+        static SHARED: Mutex<Option<Arc<WgpuBackend>>> = Mutex::new(None);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(backend) = &*shared {
+            return Ok(Arc::clone(backend));
+        }
+        let backend = Arc::new(Self::acquire()?);
+        *shared = Some(Arc::clone(&backend));
+        Ok(backend)
+    }
+
+    /// Chooses the adapter step by step.
+    pub fn builder() -> WgpuBackendBuilder {
+        WgpuBackendBuilder::default()
+    }
+
+    /// Every adapter of this machine, with the reason where the environment's settings refuse it. Opens
+    /// none.
+    ///
+    /// # Errors
+    /// [`BackendError::Environment`].
+    pub fn adapters() -> Result<Vec<AdapterReport>, BackendError> {
+        let settings = env::Settings::from_env()?;
+        Ok(acquire::enumerate(settings.allow_software)
+            .into_iter()
+            .map(|candidate| candidate.report)
+            .collect())
+    }
+
+    fn open(request: &Request) -> Result<Self, BackendError> {
+        let candidate = acquire::select(request)?;
+        let generation = Generation::open(&candidate)?;
+        let profile = profile_of(&generation, Quirks::default());
+        let (info, limits) = (generation.info.clone(), generation.limits.clone());
+        let core = Arc::new(Core::new(BackendInstance::next(), generation, profile));
+        Ok(Self { inner: Arc::new(Inner { info, limits, core }) })
+    }
+
+    /// The device with its caches.
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.inner.core
+    }
+
+    /// The adapter.
+    pub fn adapter_info(&self) -> &AdapterInfo {
+        &self.inner.info
+    }
+
+    /// The limits of the opened device: all that the adapter has.
+    pub fn device_limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    /// The device and queue. Whoever keeps them must not drop them last with work in flight: wgpu then
+    /// waits without limit.
+    pub fn device_queue(&self) -> Arc<(Device, Queue)> {
+        Arc::clone(self.inner.core.generation.device_queue())
+    }
+
+    /// What the opened device can do.
+    pub fn device_profile(&self) -> DeviceProfile {
+        self.inner.core.profile.clone()
+    }
+
+    /// Cache and memory counters. Cheap enough to poll.
+    pub fn stats(&self) -> WgpuBackendStats {
+        WgpuBackendStats::of(&self.inner.core)
+    }
+
+    /// Runs a raw WGSL compute shader, fully checked by wgpu: entry point `main`, group 0, binding 0 the
+    /// input words (read-only storage), binding 1 the output words (storage, zero at first), as many
+    /// workgroups as cover the output words. `workgroup_size` must be the shader's.
+    ///
+    /// # Errors
+    /// The text of a [`BackendError`]; for shaders that do not compile, with naga's excerpt of the source.
+    pub fn dispatch_wgsl(
+        &self,
+        wgsl: &str,
+        input: &[u8],
+        output_size: usize,
+        workgroup_size: u32,
+    ) -> Result<Vec<u8>, String> {
+        raw::dispatch(&self.inner.core, wgsl, input, output_size, workgroup_size)
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl fmt::Debug for WgpuBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WgpuBackend").field("generation", &self.inner.core.generation).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,168 @@
+//! Dispatches: bindings, launch arithmetic, launch data and bind groups.
+
+use std::sync::Arc;
+
+use vyre_driver::{BackendError, DispatchCommand};
+use vyre_foundation::ir::Program;
+use vyre_foundation::launch::{self, ResolvedLaunch};
+use vyre_lower::kernel::{Grid, Role};
+
+use super::plan::{BufferIndex, Plan, Step};
+use crate::compile;
+use crate::kernel::Bound;
+use crate::pipeline::{Compiled, WgpuPipeline};
+
+/// A dispatch, ready to encode.
+#[derive(Debug)]
+pub(super) struct Launch<'p> {
+    /// What it was made from: an equal command needs no work of its own.
+    command: &'p DispatchCommand,
+    pub(super) compiled: &'p Compiled,
+    pub(super) group: wgpu::BindGroup,
+    pub(super) immediates: Vec<u32>,
+    pub(super) grid: [u32; 3],
+}
+
+/// How many of the latest launches are compared with a new one. Sequences mostly repeat a few.
+const REMEMBERED: usize = 4;
+
+impl<'p> Plan<'p> {
+    pub(super) fn dispatch(&mut self, command: &'p DispatchCommand) -> Result<(), BackendError> {
+        let known = self.launches.iter().rposition(|launch| same(launch.command, command));
+        if let Some(launch) = known.filter(|launch| launch + REMEMBERED >= self.launches.len()) {
+            self.steps.push(Step::Dispatch { launch });
+            return Ok(());
+        }
+        let pipeline = self.own(command)?;
+        let program = &pipeline.program;
+        let buffers = self.bound(command, program)?;
+        let bytes: Vec<_> = command.bindings.iter().map(|binding| Some(binding.len)).collect();
+        let resolved = launch::resolve(program, &command.params, &bytes, command.counts)?;
+        let (compiled, grid) = self.form(pipeline, &resolved)?;
+        if grid.is_empty() {
+            return Ok(());
+        }
+        let words = compiled.descriptor().launch.encode(&resolved, &grid);
+        let group = self.group(compiled, command, &buffers, &words)?;
+        let immediates = if compiled.descriptor().launch.immediates { words } else { Vec::new() };
+        let launch = self.launches.len();
+        self.launches.push(Launch { command, compiled, group, immediates, grid: grid.dispatch });
+        self.steps.push(Step::Dispatch { launch });
+        Ok(())
+    }
+
+    /// The command's pipeline, if this backend made it in this generation.
+    fn own(&self, command: &'p DispatchCommand) -> Result<&'p WgpuPipeline, BackendError> {
+        let bad = |problem| BackendError::BadHandle {
+            handle: format!("of the pipeline of `{}`", command.pipeline.program().name()),
+            problem,
+        };
+        let pipeline: &WgpuPipeline =
+            command.pipeline.as_any().downcast_ref().ok_or_else(|| bad("foreign"))?;
+        if pipeline.owner != self.core.owner {
+            return Err(bad("foreign"));
+        }
+        if pipeline.generation != self.core.generation.number {
+            return Err(bad("stale"));
+        }
+        Ok(pipeline)
+    }
+
+    /// The position of each bound buffer, by the program's buffer.
+    fn bound(
+        &mut self,
+        command: &DispatchCommand,
+        program: &Program,
+    ) -> Result<Vec<BufferIndex>, BackendError> {
+        let (needs, got) = (program.buffers().len(), command.bindings.len());
+        if needs != got {
+            return Err(BackendError::BindingCount { needs, got });
+        }
+        let limit = self.core.profile.max_storage_binding_bytes;
+        let mut indices = Vec::with_capacity(needs);
+        for (binding, declared) in command.bindings.iter().zip(program.buffers()) {
+            let index = self.resolve(binding.buffer)?;
+            let len = self.len(index);
+            if binding.len > len {
+                let what = "a binding";
+                return Err(BackendError::OutOfRange { what, offset: 0, bytes: binding.len, len });
+            }
+            if binding.len > limit {
+                let what = format!("the size in bytes of buffer `{}`", declared.name);
+                return Err(BackendError::Limit { what, value: binding.len, limit });
+            }
+            // wgpu refuses one buffer as read-only and writable in one dispatch, and the program's meaning
+            // rests on its buffers being different ones.
+            let earlier = indices.iter().zip(program.buffers()).find(|(other, first)| {
+                **other == index && (first.access.is_output() || declared.access.is_output())
+            });
+            if let Some((_, first)) = earlier {
+                let (first, second) = (first.name.clone(), declared.name.clone());
+                return Err(BackendError::Aliasing { first, second });
+            }
+            indices.push(index);
+        }
+        Ok(indices)
+    }
+
+    /// The form of the pipeline that can run the launch, and its grid.
+    fn form(
+        &self,
+        pipeline: &'p WgpuPipeline,
+        resolved: &ResolvedLaunch,
+    ) -> Result<(&'p Compiled, Grid), BackendError> {
+        let most = self.core.profile.max_workgroups_per_axis;
+        let grid = pipeline.plain.descriptor().grid(resolved, most)?;
+        if !grid.needs_folding {
+            return Ok((&pipeline.plain, grid));
+        }
+        let folded = pipeline.folded(|options| compile::build(self.core, &pipeline.program, options))?;
+        Ok((folded, folded.descriptor().grid(resolved, most)?))
+    }
+
+    fn group(
+        &mut self,
+        compiled: &Compiled,
+        command: &DispatchCommand,
+        buffers: &[BufferIndex],
+        words: &[u32],
+    ) -> Result<wgpu::BindGroup, BackendError> {
+        let mut bindings = Vec::with_capacity(compiled.descriptor().bindings.len());
+        for binding in &compiled.descriptor().bindings {
+            bindings.push(match binding.role {
+                Role::Buffer(id) => {
+                    let bytes = command.bindings.get(id.index()).map_or(0, |bound| bound.len);
+                    (buffers.get(id.index()).copied(), bytes)
+                }
+                Role::Trap => {
+                    let trap = self.trap()?;
+                    (Some(trap), self.len(trap))
+                }
+                Role::LaunchData => {
+                    let bytes: &[u8] = bytemuck::cast_slice(words);
+                    let data = self.hold(bytes.len() as u64)?;
+                    let core = self.core;
+                    core.generation.scoped("writing launch data", |_| {
+                        // Runs before whatever is submitted next: nobody else has this buffer until then.
+                        core.generation.queue().write_buffer(self.buffer(data), 0, bytes);
+                    })?;
+                    (Some(data), bytes.len() as u64)
+                }
+            });
+        }
+        let bound: Vec<_> = bindings
+            .iter()
+            .filter_map(|&(index, bytes)| index.map(|index| Bound { buffer: self.pool_buffer(index), bytes }))
+            .collect();
+        self.core.groups.get(&self.core.generation, &compiled.kernel, &bound)
+    }
+}
+
+/// Whether two commands come to the same launch.
+fn same(a: &DispatchCommand, b: &DispatchCommand) -> bool {
+    std::ptr::eq(a, b)
+        || (Arc::ptr_eq(&a.pipeline, &b.pipeline)
+            && a.bindings == b.bindings
+            && a.counts == b.counts
+            && a.params == b.params)
+}

@@ -1,0 +1,119 @@
+//! Uploads, fills, copies and reads, at any offset and of any length.
+//!
+//! wgpu transfers whole words at word offsets. What fits that goes there; a transfer whose end is the end
+//! of its buffer may run over into the padding; the rest takes the backend's own byte-granular kernels.
+
+use vyre_driver::{BackendError, Span};
+
+use super::plan::{BufferIndex, Plan, Step};
+use crate::builtin;
+
+const WORD: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
+
+impl<'p> Plan<'p> {
+    /// Whether whole words can be written at `offset` for `len` bytes without harm to other bytes.
+    fn takes_words(&self, to: BufferIndex, offset: u64, len: u64) -> bool {
+        offset.is_multiple_of(WORD) && (len.is_multiple_of(WORD) || offset + len == self.len(to))
+    }
+
+    pub(super) fn upload(&mut self, to: Span, bytes: &'p [u8]) -> Result<(), BackendError> {
+        let to = Span { len: bytes.len() as u64, ..to };
+        let target = self.resolve_span(to, "an upload")?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let piece = self.uploads.len();
+        self.uploads.push(bytes);
+        if self.takes_words(target, to.offset, to.len) {
+            self.steps.push(Step::Upload { piece, to: target, offset: to.offset });
+            return Ok(());
+        }
+        let landing = self.hold(to.len)?;
+        self.steps.push(Step::Upload { piece, to: landing, offset: 0 });
+        self.copy_bytes(landing, 0, target, to.offset, to.len)
+    }
+
+    pub(super) fn fill(&mut self, to: Span, byte: u8) -> Result<(), BackendError> {
+        let target = self.resolve_span(to, "a fill")?;
+        if to.len == 0 {
+            return Ok(());
+        }
+        if byte == 0 && self.takes_words(target, to.offset, to.len) {
+            let len = to.len.next_multiple_of(WORD);
+            self.steps.push(Step::Clear { to: target, offset: to.offset, len });
+            return Ok(());
+        }
+        let core = self.core;
+        let steps = core.builtins()?.fill(
+            &core.generation,
+            &core.pool,
+            self.buffer(target),
+            to.offset,
+            to.len,
+            byte,
+        )?;
+        self.push_builtins(steps);
+        Ok(())
+    }
+
+    pub(super) fn copy(&mut self, from: Span, to: Span) -> Result<(), BackendError> {
+        let source = self.resolve_span(from, "a copy's source")?;
+        let target = self.resolve_span(Span { len: from.len, ..to }, "a copy's destination")?;
+        if from.len == 0 {
+            return Ok(());
+        }
+        if source != target {
+            return self.copy_bytes(source, from.offset, target, to.offset, from.len);
+        }
+        // wgpu does not copy within a buffer: by way of another one.
+        let start = from.offset / WORD * WORD;
+        let len = (from.offset + from.len).next_multiple_of(WORD) - start;
+        let detour = self.hold(len)?;
+        self.steps.push(Step::Copy { from: source, from_offset: start, to: detour, offset: 0, len });
+        self.copy_bytes(detour, from.offset - start, target, to.offset, from.len)
+    }
+
+    /// Copies between two different buffers.
+    fn copy_bytes(
+        &mut self,
+        from: BufferIndex,
+        from_offset: u64,
+        to: BufferIndex,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), BackendError> {
+        if from_offset.is_multiple_of(WORD) && self.takes_words(to, offset, len) {
+            let len = len.next_multiple_of(WORD);
+            self.steps.push(Step::Copy { from, from_offset, to, offset, len });
+            return Ok(());
+        }
+        let core = self.core;
+        let steps = core.builtins()?.copy(
+            &core.generation,
+            &core.pool,
+            (self.buffer(to), offset),
+            (self.buffer(from), from_offset),
+            len,
+        )?;
+        self.push_builtins(steps);
+        Ok(())
+    }
+
+    fn push_builtins(&mut self, steps: Vec<builtin::Step<'p>>) {
+        self.steps.extend(steps.into_iter().map(Step::Builtin));
+    }
+
+    pub(super) fn read(&mut self, from: Span) -> Result<(), BackendError> {
+        let source = self.resolve_span(from, "a read")?;
+        self.push_read(source, from.offset, from.len);
+        Ok(())
+    }
+
+    pub(super) fn push_read(&mut self, from: BufferIndex, offset: u64, len: u64) {
+        let piece = self.reads.len();
+        self.reads.push((offset, len));
+        if len > 0 {
+            self.steps.push(Step::Read { piece, from, offset });
+        }
+    }
+}

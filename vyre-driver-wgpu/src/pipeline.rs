@@ -1,0 +1,82 @@
+//! A compiled program on this backend.
+
+use std::any::Any;
+use std::sync::OnceLock;
+
+use vyre_driver::{BackendError, BackendInstance, CompiledPipeline};
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::{BufferId, Program};
+use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
+use vyre_spec::CompileOptions;
+
+use crate::kernel::Kernel;
+
+/// A kernel on the device, and how to launch it.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) kernel: Kernel,
+    descriptor: VerifiedKernel,
+}
+
+impl Compiled {
+    pub(crate) fn new(kernel: Kernel, descriptor: VerifiedKernel) -> Self {
+        Self { kernel, descriptor }
+    }
+
+    pub(crate) fn descriptor(&self) -> &KernelDescriptor {
+        &self.descriptor
+    }
+}
+
+/// A program that this backend has compiled.
+///
+/// It has two forms: one that dispatches the grid as it is, and one, made when it is first needed, for
+/// grids that pass the device's per-axis limit.
+#[derive(Debug)]
+pub struct WgpuPipeline {
+    pub(crate) owner: BackendInstance,
+    pub(crate) generation: u64,
+    pub(crate) program: Checked<Program>,
+    /// How the folded form is compiled, or `None` where the code is the caller's own.
+    pub(crate) options: Option<CompileOptions>,
+    pub(crate) plain: Compiled,
+    pub(crate) folded: OnceLock<Compiled>,
+    /// For each buffer, whether every element is proven to be stored.
+    pub(crate) stores_all: Vec<bool>,
+}
+
+impl WgpuPipeline {
+    /// The folded form, made by `compile` if it does not exist yet.
+    pub(crate) fn folded(
+        &self,
+        compile: impl FnOnce(&CompileOptions) -> Result<Compiled, BackendError>,
+    ) -> Result<&Compiled, BackendError> {
+        if let Some(folded) = self.folded.get() {
+            return Ok(folded);
+        }
+        let Some(options) = &self.options else {
+            return Err(BackendError::Config {
+                field: "workgroup counts",
+                why: "they pass the device's per-axis limit, which raw shader code must see to itself"
+                    .to_owned(),
+            });
+        };
+        let made = compile(&CompileOptions { fold_grid: true, ..options.clone() })?;
+        // Of two threads that compiled it, both use the first.
+        Ok(self.folded.get_or_init(|| made))
+    }
+}
+
+impl CompiledPipeline for WgpuPipeline {
+    fn program(&self) -> &Checked<Program> {
+        &self.program
+    }
+
+    fn stores_all(&self, buffer: BufferId) -> bool {
+        self.stores_all.get(buffer.index()).copied().unwrap_or(false)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

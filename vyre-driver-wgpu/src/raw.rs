@@ -1,0 +1,152 @@
+//! Raw WGSL: the caller's own shader, with every check of wgpu's on.
+//!
+//! The shader is paired with a program that declares its interface and does nothing, so that it runs
+//! through the same command lists and the same executor as everything else.
+
+use std::sync::{Arc, OnceLock};
+
+use vyre_driver::{
+    BackendError, Binding, Command, CommandList, CompiledPipeline, Completion, DispatchCommand, Span,
+};
+use vyre_foundation::check::{Checked, check};
+use vyre_foundation::ir::{Arena, Buffer, BufferId, Count, Extent, Launch, Param, Program};
+use vyre_foundation::launch::Params;
+use vyre_lower::kernel::{self as lowered, GridRule, KernelDescriptor, LaunchData, Role};
+use vyre_spec::{Access, CapabilitySet, DataType, Value};
+use wgpu::naga;
+
+use crate::core::Core;
+use crate::exec;
+use crate::kernel::{self, Code, Kernel};
+use crate::pipeline::{Compiled, WgpuPipeline};
+
+/// The shader's entry point.
+const ENTRY: &str = "main";
+/// The parameter that says how many words the output has.
+const WORDS: &str = "words";
+
+/// Runs `wgsl` over `input`: binding 0 of group 0 holds the input words, binding 1 takes the output words.
+/// There are as many workgroups of `workgroup_size` as cover the output words.
+pub(crate) fn dispatch(
+    core: &Arc<Core>,
+    wgsl: &str,
+    input: &[u8],
+    output_size: usize,
+    workgroup_size: u32,
+) -> Result<Vec<u8>, BackendError> {
+    let pipeline = pipeline(core, wgsl, workgroup_size)?;
+    let words = output_size.div_ceil(4);
+    let words = u32::try_from(words).map_err(|_| BackendError::Limit {
+        what: "the number of output words".to_owned(),
+        value: words as u64,
+        limit: u64::from(u32::MAX),
+    })?;
+
+    let mut list = CommandList::new();
+    let input_len = (input.len() as u64).next_multiple_of(4);
+    let output_len = u64::from(words) * 4;
+    let (source, target) = (list.transient(input_len), list.transient(output_len));
+    if input_len != input.len() as u64 {
+        // The last word's missing bytes are zero.
+        list.push(Command::Fill { to: Span { buffer: source, offset: input_len - 4, len: 4 }, byte: 0 });
+    }
+    list.upload(source, 0, input);
+    list.push(Command::Fill { to: Span { buffer: target, offset: 0, len: output_len }, byte: 0 });
+    list.push(Command::Dispatch(DispatchCommand {
+        pipeline,
+        bindings: vec![
+            Binding { buffer: source, len: input_len },
+            Binding { buffer: target, len: output_len },
+        ],
+        params: Params::new().with(WORDS, Value::new(words)),
+        counts: None,
+    }));
+    list.read(Span { buffer: target, offset: 0, len: output_size as u64 });
+    let outputs = Box::new(exec::submit(core, &list)?).wait(None)?;
+    Ok(outputs.into_iter().next().unwrap_or_default())
+}
+
+/// The pipeline of a shader, from the cache if it was made before.
+fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn CompiledPipeline>, BackendError> {
+    let mut hasher = blake3::Hasher::new_derive_key("vyre-driver-wgpu raw WGSL pipeline");
+    hasher.update(&workgroup_size.to_le_bytes()).update(wgsl.as_bytes());
+    let key = *hasher.finalize().as_bytes();
+    if let Some(pipeline) = core.pipelines.get(&key) {
+        return Ok(pipeline);
+    }
+    check_workgroup_size(wgsl, workgroup_size)?;
+    let module = kernel::load(&core.generation, ENTRY, Code::Wgsl(wgsl))?;
+    let bindings = [kernel::Binding::Read, kernel::Binding::Write];
+    let kernel = Kernel::new(&core.generation, &module, ENTRY, &bindings, 0, true)?;
+    let descriptor = lowered::verify(interface_descriptor(workgroup_size))
+        .map_err(|error| BackendError::Driver { doing: "describing a shader", message: error.to_string() })?;
+    let pipeline = WgpuPipeline {
+        owner: core.owner,
+        generation: core.generation.number,
+        program: interface(workgroup_size)?,
+        options: None,
+        plain: Compiled::new(kernel, descriptor),
+        folded: OnceLock::new(),
+        stores_all: Vec::new(),
+    };
+    Ok(core.pipelines.insert(key, Arc::new(pipeline)))
+}
+
+/// Refuses a workgroup size that is not the shader's. Text that does not parse passes: wgpu reports that
+/// with the source's excerpt.
+fn check_workgroup_size(wgsl: &str, workgroup_size: u32) -> Result<(), BackendError> {
+    let Ok(module) = naga::front::wgsl::parse_str(wgsl) else { return Ok(()) };
+    let entry = module.entry_points.iter().find(|entry| entry.name == ENTRY);
+    match entry.map(|entry| entry.workgroup_size) {
+        Some(size) if size.iter().product::<u32>() != workgroup_size => Err(BackendError::Config {
+            field: "workgroup_size",
+            why: format!("it is {workgroup_size}, but the shader's is {size:?}"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The program that stands for the shader: its buffers and its launch.
+fn interface(workgroup_size: u32) -> Result<Checked<Program>, BackendError> {
+    let mut arena = Arena::new("raw_wgsl");
+    let words = arena.param(Param { name: WORDS.to_owned(), ty: DataType::U32, specialize: false });
+    let words = arena.extent(Extent::Param(words));
+    let size = arena.extent(Extent::Literal(u64::from(workgroup_size)));
+    let groups = arena.extent(Extent::CeilDiv(words, size));
+    let one = arena.extent(Extent::Literal(1));
+    let mut buffer = |name: &str, access, count| {
+        arena.buffer(Buffer { name: name.to_owned(), element: DataType::U32, access, count });
+    };
+    buffer("input", Access::ReadOnly, Count::Bytes);
+    buffer("output", Access::WriteOnly, Count::Extent(words));
+    arena.set_launch(Launch::Workgroups { size: [workgroup_size, 1, 1], count: [groups, one, one] });
+    let (program, _) = arena
+        .finish()
+        .map_err(|error| BackendError::Driver { doing: "describing a shader", message: error.to_string() })?;
+    Ok(check(program)?)
+}
+
+/// The same for the executor.
+fn interface_descriptor(workgroup_size: u32) -> KernelDescriptor {
+    let binding = |name: &str, id, access| lowered::Binding {
+        name: name.to_owned(),
+        role: Role::Buffer(BufferId::new(id)),
+        element: DataType::U32,
+        access,
+        atomic: false,
+    };
+    KernelDescriptor {
+        name: ENTRY.to_owned(),
+        workgroup_size: [workgroup_size, 1, 1],
+        grid: GridRule { points: false, folded: false },
+        bindings: vec![binding("input", 0, Access::ReadOnly), binding("output", 1, Access::WriteOnly)],
+        launch: LaunchData { fields: Vec::new(), immediates: false },
+        shared: Vec::new(),
+        privates: Vec::new(),
+        locals: Vec::new(),
+        insts: Vec::new(),
+        blocks: vec![Vec::new()],
+        needs: CapabilitySet::EMPTY,
+        strict_float: false,
+    }
+}

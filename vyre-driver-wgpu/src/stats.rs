@@ -1,0 +1,71 @@
+//! Counters for dashboards.
+
+use crate::cache::Counters;
+use crate::core::Core;
+
+/// What a cache has done and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheStats {
+    /// Requests that were answered from the cache.
+    pub hits: u64,
+    /// Requests that were not.
+    pub misses: u64,
+    /// Entries put in.
+    pub insertions: u64,
+    /// Entries that had to go.
+    pub evictions: u64,
+    /// Entries now.
+    pub entries: u64,
+}
+
+impl From<Counters> for CacheStats {
+    fn from(counters: Counters) -> Self {
+        let Counters { hits, misses, insertions, evictions, entries } = counters;
+        Self { hits, misses, insertions, evictions, entries }
+    }
+}
+
+/// A snapshot of a backend's counters. Each group is exact at its own moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WgpuBackendStats {
+    /// The adapter's name.
+    pub adapter: String,
+    /// The device generation.
+    pub generation: u64,
+    /// Compiled pipelines in memory.
+    pub pipelines: CacheStats,
+    /// Bind groups.
+    pub bind_groups: CacheStats,
+    /// Buffer requests that were served from the pool.
+    pub buffers_reused: u64,
+    /// Buffers created on the device.
+    pub buffers_created: u64,
+    /// Pooled buffers destroyed to stay within the budget.
+    pub buffers_trimmed: u64,
+    /// Bytes of all buffers that exist, in use or idle.
+    pub buffer_bytes: u64,
+    /// Bytes of the idle ones.
+    pub idle_buffer_bytes: u64,
+    /// Errors that wgpu reported outside this backend's own calls: those of users of the shared device.
+    pub uncaptured_errors: u64,
+}
+
+impl WgpuBackendStats {
+    pub(crate) fn of(core: &Core) -> Self {
+        let pool = core.pool.counters();
+        Self {
+            adapter: core.profile.name.clone(),
+            generation: core.generation.number,
+            pipelines: core.pipelines.counters().into(),
+            bind_groups: core.groups.counters().into(),
+            buffers_reused: pool.reused,
+            buffers_created: pool.created,
+            buffers_trimmed: pool.trimmed,
+            buffer_bytes: pool.live_bytes,
+            idle_buffer_bytes: pool.idle_bytes,
+            uncaptured_errors: core.generation.uncaptured_errors(),
+        }
+    }
+}
