@@ -346,24 +346,35 @@ impl<'m> Body<'m> {
         self.append_bare(Expression::Literal(literal))
     }
 
-    /// A cast. WGSL refuses the cast of a constant's bits to an infinity or NaN, which is how these are
-    /// written: the constant gets a name there, and is then no constant expression.
+    /// A cast.
     fn cast(&mut self, id: InstId, op: CastOp, a: InstId, ty: DataType) -> Result<(), EmitError> {
         let (kind, width) = types::kind(ty);
         let mut operand = self.bound(a)?;
         let convert = match ops::cast(op) {
             NativeCast::Convert => Some(width),
-            NativeCast::Bitcast => None,
+            NativeCast::Bitcast => {
+                operand = self.not_constant(a, operand, ty);
+                None
+            }
         };
-        let source = self.descriptor.insts.get(a.index());
-        if let (None, Some(Inst { op: Op::Constant(value), .. })) = (convert, source) {
-            let (kind, width) = types::kind(value.ty());
-            let itself = Expression::As { expr: operand.expression, kind, convert: Some(width) };
-            operand = Bound { expression: self.append(itself), depth: 0 };
-            self.name(operand.expression);
-        }
         self.pure(id, &[operand], Expression::As { expr: operand.expression, kind, convert });
         Ok(())
+    }
+
+    /// The operand of a bitcast to `ty`. WGSL refuses the cast of a constant's bits to an infinity or NaN,
+    /// which is how these are written: such a constant gets a name, and is then no constant expression.
+    fn not_constant(&mut self, a: InstId, operand: Bound, ty: DataType) -> Bound {
+        let Some(Inst { op: Op::Constant(value), .. }) = self.descriptor.insts.get(a.index()) else {
+            return operand;
+        };
+        if Value::from_bits(ty, value.bits()).get::<f32>().is_none_or(f32::is_finite) {
+            return operand;
+        }
+        let (kind, width) = types::kind(value.ty());
+        let itself = Expression::As { expr: operand.expression, kind, convert: Some(width) };
+        let expression = self.append(itself);
+        self.name(expression);
+        Bound { expression, depth: 0 }
     }
 
     /// A word of launch data, as a value of type `ty`.

@@ -3,6 +3,7 @@
 mod kernels;
 mod limits;
 mod literals;
+mod lowered;
 mod ops;
 mod spirv;
 
@@ -130,10 +131,16 @@ pub(crate) fn emitted(kernel: &Kernel) -> Emitted {
 /// Writes every form; the SPIR-V passes `spirv-val`, the WGSL parses and validates.
 pub(crate) fn check_all_forms(kernel: &Kernel) -> Emitted {
     let emitted = emitted(kernel);
+    check_forms(&emitted);
+    emitted
+}
+
+/// As [`check_all_forms`].
+pub(crate) fn check_forms(emitted: &Emitted) {
     for names in [false, true] {
-        spirv_val(&to_spirv(&emitted, &SpirvOptions { names, ..SpirvOptions::default() }).unwrap());
+        spirv_val(&to_spirv(emitted, &SpirvOptions { names, ..SpirvOptions::default() }).unwrap());
     }
-    let wgsl = to_wgsl(&emitted).unwrap();
+    let wgsl = to_wgsl(emitted).unwrap();
     let module =
         naga::front::wgsl::parse_str(&wgsl).unwrap_or_else(|e| panic!("{}\n{wgsl}", e.emit_to_string(&wgsl)));
     naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
@@ -141,9 +148,8 @@ pub(crate) fn check_all_forms(kernel: &Kernel) -> Emitted {
         .subgroup_operations(naga::valid::SubgroupOperationSet::all())
         .validate(&module)
         .unwrap_or_else(|e| panic!("{}\n{wgsl}", e.emit_to_string(&wgsl)));
-    to_msl(&emitted).unwrap();
-    to_hlsl(&emitted).unwrap();
-    emitted
+    to_msl(emitted).unwrap();
+    to_hlsl(emitted).unwrap();
 }
 
 /// Runs `spirv-val` of SPIRV-Tools for Vulkan 1.1; without the tool it says so and checks nothing.
