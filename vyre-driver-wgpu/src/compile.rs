@@ -5,12 +5,16 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use vyre_driver::BackendError;
+use vyre_emit_naga::{BindingKind, SpirvOptions, emit, to_spirv};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
+use vyre_lower::{LowerError, lower};
 use vyre_spec::CompileOptions;
 
 use crate::core::Core;
+use crate::kernel::{Binding, Code, Kernel, load, takes_spirv};
 use crate::pipeline::{Compiled, WgpuPipeline};
+use crate::trusted::EntryPoint;
 
 /// The pipeline of a program, from the cache if it was made before.
 pub(crate) fn pipeline(
@@ -34,18 +38,55 @@ pub(crate) fn pipeline(
     Ok(core.pipelines.insert(key, Arc::new(pipeline)))
 }
 
-/// Compiles a program.
+/// Compiles a program: lowering, emission, and the device's own compiler.
 pub(crate) fn build(
     core: &Core,
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Compiled, BackendError> {
-    let _ = (program, options);
-    Err(BackendError::Unsupported {
-        what: "compiling programs".to_owned(),
-        device: core.profile.name.clone(),
-        remedy: "use raw WGSL until lowering is connected".to_owned(),
-    })
+    let descriptor = lower(program, &core.profile, options).map_err(|error| refused(core, &error))?;
+    let emitted = emit(&descriptor)
+        .map_err(|error| BackendError::Driver { doing: "emitting a module", message: error.to_string() })?;
+    let bindings: Vec<_> = emitted.bindings.iter().map(|binding| kind(binding.kind)).collect();
+    let immediates = if descriptor.launch.immediates { 4 * descriptor.launch.fields.len() as u32 } else { 0 };
+    let entry = emitted.entry_point.clone();
+    let module = if takes_spirv(&core.generation) {
+        let words = to_spirv(&emitted, &SpirvOptions::default())
+            .map_err(|error| BackendError::Driver { doing: "writing SPIR-V", message: error.to_string() })?;
+        let entries = [EntryPoint { name: &entry, workgroup_size: descriptor.workgroup_size }];
+        load(&core.generation, program.name(), Code::Spirv { words: &words, entries: &entries })?
+    } else {
+        load(&core.generation, program.name(), Code::Lowered(Box::new(emitted.module)))?
+    };
+    // Lowering zeroes shared memory itself, where the program can tell.
+    let kernel = Kernel::new(&core.generation, &module, &entry, &bindings, immediates, false)?;
+    Ok(Compiled::new(kernel, descriptor))
+}
+
+fn kind(kind: BindingKind) -> Binding {
+    match kind {
+        BindingKind::ReadOnlyStorage => Binding::Read,
+        BindingKind::Storage => Binding::Write,
+        BindingKind::Uniform { .. } => Binding::Uniform,
+    }
+}
+
+/// What the caller sees of a refusal by lowering.
+fn refused(core: &Core, error: &LowerError) -> BackendError {
+    match error {
+        LowerError::Limit { what, value, limit, .. } => {
+            BackendError::Limit { what: what.clone(), value: *value, limit: *limit }
+        }
+        LowerError::EmptyWorkgroup { .. } => {
+            BackendError::Config { field: "workgroup_size", why: error.to_string() }
+        }
+        LowerError::Verify(_) => BackendError::Driver { doing: "lowering", message: error.to_string() },
+        _ => BackendError::Unsupported {
+            what: error.to_string(),
+            device: core.profile.name.clone(),
+            remedy: error.help(),
+        },
+    }
 }
 
 /// What a pipeline is cached under: the program's content, the options and the device.

@@ -34,7 +34,6 @@ impl Binding {
 }
 
 /// The code of a module, by how far it is trusted.
-#[expect(dead_code, reason = "lowered code comes with lowering")]
 pub(crate) enum Code<'a> {
     /// SPIR-V of our own emitter, for Vulkan: loaded as it is.
     Spirv { words: &'a [u32], entries: &'a [trusted::EntryPoint<'a>] },

@@ -1,0 +1,101 @@
+//! Programs of the builder, compiled and run on the device.
+#![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
+
+use vyre_driver::{BackendError, DispatchConfig, VyreBackend};
+use vyre_driver_wgpu::WgpuBackend;
+use vyre_foundation::build::Kernel;
+
+fn words(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    values.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+    values.into_iter().flat_map(f32::to_le_bytes).collect()
+}
+
+fn backend() -> std::sync::Arc<WgpuBackend> {
+    WgpuBackend::shared().unwrap()
+}
+
+#[test]
+fn saxpy_over_a_domain() {
+    let saxpy = Kernel::build("saxpy", |k| {
+        let a = k.param::<f32>("a");
+        let x = k.read_only::<f32>("x");
+        let y = k.read_write::<f32>("y").with_len(x.len());
+        k.domain([y.len()], |[i]| {
+            y.store(i, a * x.load(i) + y.load(i));
+        });
+    })
+    .unwrap();
+    for n in [0_u16, 1, 63, 64, 65, 1000] {
+        let x = floats((0..n).map(f32::from));
+        let y = floats((0..n).map(|i| f32::from(i) * 0.25));
+        let config = DispatchConfig::default().param("a", 2.0_f32);
+        let outputs = backend().dispatch_checked(&saxpy, &[&x, &y], &config).unwrap();
+        // Exact: small multiples of a quarter.
+        assert_eq!(outputs, [floats((0..n).map(|i| f32::from(i) * 2.25))], "{n}");
+    }
+}
+
+#[test]
+fn the_answer() {
+    let answer = Kernel::build("answer", |k| {
+        let out = k.write_only::<u32>("out", 1_u64);
+        k.workgroups([1], [1_u64], |_| out.store(0_u32, 42_u32));
+    })
+    .unwrap();
+    let outputs = backend().dispatch_checked(&answer, &[], &DispatchConfig::default()).unwrap();
+    assert_eq!(outputs, [words([42])]);
+}
+
+#[test]
+fn elements_that_are_not_stored_come_back_zero() {
+    let sparse = Kernel::build("sparse", |k| {
+        let n = k.param::<u32>("n");
+        let out = k.write_only::<u32>("out", n);
+        k.domain([n], |[i]| k.if_((i % 3_u32).eq(0_u32), || out.store(i, i + 1_u32)));
+    })
+    .unwrap();
+    for n in [1000_u32, 10, 1000] {
+        let config = DispatchConfig::default().param("n", n);
+        let outputs = backend().dispatch_checked(&sparse, &[], &config).unwrap();
+        assert_eq!(outputs, [words((0..n).map(|i| if i % 3 == 0 { i + 1 } else { 0 }))]);
+    }
+}
+
+#[test]
+fn traps_are_errors_with_code_and_address() {
+    let trap = Kernel::build("trap", |k| {
+        let x = k.read_only::<u32>("x");
+        let out = k.write_only::<u32>("out", x.len());
+        k.domain([x.len()], |[i]| {
+            let v = x.load(i);
+            k.if_(v.eq(99_u32), || k.trap(7, i));
+            out.store(i, v);
+        });
+    })
+    .unwrap();
+    let config = DispatchConfig::default();
+    let fine = words(0..50);
+    assert_eq!(backend().dispatch_checked(&trap, &[&fine], &config).unwrap(), [fine]);
+    let error = backend().dispatch_checked(&trap, &[&words(90..110)], &config).unwrap_err();
+    let BackendError::Trap { code: 7, address: 9, .. } = error else { panic!("{error}") };
+}
+
+#[test]
+fn more_workgroups_than_the_device_takes_per_axis_are_folded() {
+    let n = 70_000_u32;
+    let mark = Kernel::build("mark", |k| {
+        let n = k.param::<u32>("n");
+        let out = k.write_only::<u32>("out", n);
+        k.workgroups([1], [n.extent()], |w| {
+            let i = w.id[0];
+            out.store(i, i * 3_u32);
+        });
+    })
+    .unwrap();
+    let config = DispatchConfig::default().param("n", n);
+    let outputs = backend().dispatch_checked(&mark, &[], &config).unwrap();
+    assert_eq!(outputs, [words((0..n).map(|i| i * 3))]);
+}
