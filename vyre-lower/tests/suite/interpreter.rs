@@ -1,0 +1,347 @@
+//! An interpreter of kernel descriptors that is as strict as a device is undefined: it panics where a
+//! descriptor relies on what the device does not promise.
+
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::Program;
+use vyre_foundation::launch::{Params, resolve};
+use vyre_lower::kernel::{BlockId, InstId, KernelDescriptor, Op, Place, Role};
+use vyre_lower::lower;
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp};
+use vyre_spec::{CompileOptions, DataType, DeviceProfile, Value};
+
+/// What memory holds that nobody wrote.
+const GARBAGE: u32 = 0xDEAD_BEEF;
+
+/// Lanes of a subgroup.
+const LANES: usize = 4;
+
+/// The profile that tests lower for.
+pub(crate) fn profile() -> DeviceProfile {
+    DeviceProfile { subgroup_size: Some(LANES as u32), ..DeviceProfile::reference() }
+}
+
+/// What a run left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The words of each buffer, in declaration order; those that are not bound stay as they were.
+    pub(crate) buffers: Vec<Vec<u32>>,
+    /// The trap record, if the kernel has one.
+    pub(crate) trap: Option<[u32; 4]>,
+    /// The most loop iterations that one subgroup ran, all its loops together, lanes in lockstep.
+    pub(crate) trips: u64,
+}
+
+/// Lowers a program and runs it over these buffers, one per declaration.
+pub(crate) fn run(program: &Checked<Program>, params: &Params, buffers: &[Vec<u32>]) -> Outcome {
+    run_with(program, params, buffers, &profile(), &CompileOptions::default())
+}
+
+/// Lowers a program for a profile and runs it.
+pub(crate) fn run_with(
+    program: &Checked<Program>,
+    params: &Params,
+    buffers: &[Vec<u32>],
+    profile: &DeviceProfile,
+    options: &CompileOptions,
+) -> Outcome {
+    let kernel = lower(program, profile, options).unwrap();
+    execute(&kernel, program, params, buffers, profile.max_workgroups_per_axis)
+}
+
+/// Runs a kernel.
+pub(crate) fn execute(
+    kernel: &KernelDescriptor,
+    program: &Checked<Program>,
+    params: &Params,
+    buffers: &[Vec<u32>],
+    max_per_axis: u32,
+) -> Outcome {
+    let bound: Vec<_> = buffers.iter().map(|words| Some(4 * words.len() as u64)).collect();
+    let launch = resolve(program, params, &bound, None).unwrap();
+    let grid = kernel.grid(&launch, max_per_axis).unwrap();
+    assert!(!grid.needs_folding);
+    let mut machine = Machine {
+        kernel,
+        launch: kernel.launch.encode(&launch, &grid),
+        memory: Vec::new(),
+        shared: Vec::new(),
+        group: [0; 3],
+        trips: 0,
+    };
+    for binding in &kernel.bindings {
+        let mut words = match binding.role {
+            Role::Buffer(id) => buffers[id.index()].clone(),
+            Role::LaunchData => machine.launch.clone(),
+            Role::Trap => vec![0; 4],
+        };
+        // Bindings are at least 16 bytes.
+        while words.len() < 4 {
+            words.push(GARBAGE);
+        }
+        machine.memory.push(words);
+    }
+    for z in 0..grid.dispatch[2] {
+        for y in 0..grid.dispatch[1] {
+            for x in 0..grid.dispatch[0] {
+                machine.group = [x, y, z];
+                machine.workgroup();
+            }
+        }
+    }
+    let mut outcome = Outcome { buffers: buffers.to_vec(), trap: None, trips: machine.trips };
+    for (binding, words) in kernel.bindings.iter().zip(machine.memory) {
+        match binding.role {
+            Role::Buffer(id) => {
+                let len = buffers[id.index()].len();
+                assert!(
+                    words[len..].iter().all(|&w| w == GARBAGE),
+                    "the padding of {} changed",
+                    binding.name
+                );
+                outcome.buffers[id.index()] = words[..len].to_vec();
+            }
+            Role::LaunchData => assert_eq!(words[..machine.launch.len()], machine.launch),
+            Role::Trap => outcome.trap = Some([words[0], words[1], words[2], words[3]]),
+        }
+    }
+    outcome
+}
+
+struct Machine<'k> {
+    kernel: &'k KernelDescriptor,
+    launch: Vec<u32>,
+    memory: Vec<Vec<u32>>,
+    shared: Vec<Vec<u32>>,
+    group: [u32; 3],
+    trips: u64,
+}
+
+/// A block that an invocation is in.
+struct Frame {
+    block: BlockId,
+    next: usize,
+    /// The blocks of the loop, if this is one of them.
+    within: Option<(BlockId, BlockId)>,
+}
+
+struct Invocation {
+    local: [u32; 3],
+    index: u32,
+    values: Vec<Option<Value>>,
+    locals: Vec<Option<Value>>,
+    privates: Vec<Vec<u32>>,
+    frames: Vec<Frame>,
+    /// The barrier or subgroup op that it waits at.
+    waits: Option<InstId>,
+    trips: u64,
+}
+
+impl Machine<'_> {
+    fn workgroup(&mut self) {
+        let kernel = self.kernel;
+        self.shared = kernel.shared.iter().map(|a| vec![GARBAGE; a.len as usize]).collect();
+        let [sx, sy, sz] = kernel.workgroup_size;
+        let mut team: Vec<Invocation> = (0..sx * sy * sz)
+            .map(|index| Invocation {
+                local: [index % sx, index / sx % sy, index / sx / sy],
+                index,
+                values: vec![None; kernel.insts.len()],
+                locals: vec![None; kernel.locals.len()],
+                privates: kernel
+                    .privates
+                    .iter()
+                    .map(|a| vec![if a.zero { 0 } else { GARBAGE }; a.len as usize])
+                    .collect(),
+                frames: vec![Frame { block: BlockId(0), next: 0, within: None }],
+                waits: None,
+                trips: 0,
+            })
+            .collect();
+        loop {
+            for invocation in &mut team {
+                self.advance(invocation);
+            }
+            if team.iter().all(|i| i.waits.is_none()) {
+                break;
+            }
+            self.meet(&mut team);
+        }
+        self.trips = team.iter().map(|i| i.trips).max().unwrap_or(0).max(self.trips);
+    }
+
+    /// Everyone has ended or waits: lets subgroups with a common op go on, else the workgroup.
+    fn meet(&mut self, team: &mut [Invocation]) {
+        let mut met = false;
+        for lanes in team.chunks_mut(LANES) {
+            let Some(id) = lanes[0].waits else { continue };
+            let Op::Subgroup { op, value, lane } = self.kernel.insts[id.index()].op else { continue };
+            assert!(lanes.iter().all(|l| l.waits == Some(id)), "a subgroup op in divergent flow");
+            let ty = self.kernel.insts[id.index()].ty.unwrap();
+            let values: Vec<_> = lanes.iter().map(|l| l.get(value).bits()).collect();
+            let operands: Vec<_> =
+                lanes.iter().filter_map(|l| lane.map(|lane| l.get(lane).bits() as u32)).collect();
+            assert!(operands.iter().all(|&l| (l as usize) < LANES), "a shuffle from no lane");
+            assert!(op != SubgroupOp::ShuffleXor, "an op that lowering should not leave");
+            let results = op.eval(ty, &values, &operands).unwrap();
+            for (lane, bits) in lanes.iter_mut().zip(results) {
+                lane.values[id.index()] = Some(Value::from_bits(ty, bits));
+                lane.waits = None;
+            }
+            met = true;
+        }
+        if met {
+            return;
+        }
+        let barrier = team[0].waits;
+        assert!(team.iter().all(|i| i.waits == barrier), "a barrier in divergent flow");
+        for invocation in team {
+            invocation.waits = None;
+        }
+    }
+
+    /// Runs an invocation until it ends or waits.
+    fn advance(&mut self, inv: &mut Invocation) {
+        while inv.waits.is_none() {
+            let Some(frame) = inv.frames.last_mut() else { return };
+            let Some(&id) = self.kernel.blocks[frame.block.index()].get(frame.next) else {
+                let frame = inv.frames.pop().unwrap();
+                if let Some((body, continuing)) = frame.within {
+                    let block = if frame.block == body { continuing } else { body };
+                    inv.trips += u64::from(frame.block == body);
+                    inv.frames.push(Frame { block, next: 0, within: frame.within });
+                }
+                continue;
+            };
+            frame.next += 1;
+            self.step(inv, id);
+        }
+    }
+
+    fn step(&mut self, inv: &mut Invocation, id: InstId) {
+        let inst = self.kernel.insts[id.index()];
+        let ty = inst.ty.unwrap_or(DataType::U32);
+        let word = |n: u32| Value::from_bits(ty, u64::from(n));
+        let value = match inst.op {
+            Op::Constant(value) => value,
+            Op::Launch(position) => {
+                assert_ne!(ty, DataType::Bool);
+                word(self.launch[position as usize])
+            }
+            Op::WorkgroupId(axis) => word(self.group[axis.index()]),
+            Op::LocalId(axis) => word(inv.local[axis.index()]),
+            Op::LocalIndex => word(inv.index),
+            Op::SubgroupLane => word(inv.index % LANES as u32),
+            Op::SubgroupId => word(inv.index / LANES as u32),
+            Op::SubgroupSize => word(LANES as u32),
+            Op::Unary(op, a) => op.eval(inv.get(a)).unwrap(),
+            Op::Binary(op, a, b) => binary(op, inv.get(a), inv.get(b)),
+            Op::Ternary(op, a, b, c) => op.eval(inv.get(a), inv.get(b), inv.get(c)).unwrap(),
+            Op::Cast(op, a) => cast(op, inv.get(a), ty),
+            Op::Load { place, index, .. } => word(*self.element(inv, place, index)),
+            Op::Store { place, index, value, .. } => {
+                let bits = inv.get(value).bits() as u32;
+                *self.element(inv, place, index) = bits;
+                return;
+            }
+            Op::Atomic { op, place, index, value, expected, .. } => {
+                let (operand, expected) = (inv.get(value), expected.map(|e| inv.get(e)));
+                let element = self.element(inv, place, index);
+                let old = word(*element);
+                if op != AtomicOp::CompareExchange || Some(old) == expected {
+                    *element = op.kernel(ty).unwrap()(old.bits(), operand.bits()) as u32;
+                }
+                old
+            }
+            Op::Get(local) => inv.locals[local.index()].expect("a local is set before it is read"),
+            Op::Set(local, value) => {
+                inv.locals[local.index()] = Some(inv.get(value));
+                return;
+            }
+            Op::If { condition, then, otherwise } => {
+                let block = if inv.get(condition).get::<bool>().unwrap() { then } else { otherwise };
+                inv.frames.push(Frame { block, next: 0, within: None });
+                return;
+            }
+            Op::Loop { body, continuing } => {
+                inv.frames.push(Frame { block: body, next: 0, within: Some((body, continuing)) });
+                return;
+            }
+            Op::Break => {
+                while inv.frames.pop().expect("a loop").within.is_none() {}
+                inv.trips += 1;
+                return;
+            }
+            Op::Continue => {
+                let frame = loop {
+                    let frame = inv.frames.pop().expect("a loop");
+                    if frame.within.is_some() {
+                        break frame;
+                    }
+                };
+                let (_, block) = frame.within.unwrap();
+                inv.trips += 1;
+                inv.frames.push(Frame { block, next: 0, within: frame.within });
+                return;
+            }
+            Op::Return => {
+                inv.frames.clear();
+                return;
+            }
+            Op::Barrier { .. } | Op::Subgroup { .. } => {
+                inv.waits = Some(id);
+                return;
+            }
+        };
+        assert_eq!(Some(value.ty()), inst.ty);
+        inv.values[id.index()] = Some(value);
+    }
+
+    fn element<'m>(&'m mut self, inv: &'m mut Invocation, place: Place, index: InstId) -> &'m mut u32 {
+        let index = inv.get(index).get::<u32>().unwrap() as usize;
+        match place {
+            Place::Binding(n) => &mut self.memory[n as usize][index],
+            Place::Shared(n) => &mut self.shared[n as usize][index],
+            Place::Private(n) => &mut inv.privates[n as usize][index],
+        }
+    }
+}
+
+impl Invocation {
+    fn get(&self, id: InstId) -> Value {
+        self.values[id.index()].expect("a value is written before it is read")
+    }
+}
+
+/// A device's op: undefined where the device's is.
+fn binary(op: BinaryOp, a: Value, b: Value) -> Value {
+    if a.ty().is_int() && matches!(op, BinaryOp::Div | BinaryOp::Rem) {
+        assert_ne!(b.bits(), 0, "division by zero");
+        assert!(a.get() != Some(i32::MIN) || b.get() != Some(-1i32), "an overflowing division");
+        assert!(op == BinaryOp::Div || a.ty() == DataType::U32, "a signed remainder");
+    }
+    if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+        assert!(b.bits() < 32, "a shift by the width or more");
+    }
+    let left = [
+        BinaryOp::RotateLeft,
+        BinaryOp::RotateRight,
+        BinaryOp::SaturatingAdd,
+        BinaryOp::SaturatingSub,
+        BinaryOp::MulHigh,
+        BinaryOp::AbsDiff,
+    ];
+    assert!(!left.contains(&op), "an op that lowering should not leave");
+    let is_float = a.ty() == DataType::F32;
+    assert!(!(is_float && matches!(op, BinaryOp::Ne | BinaryOp::Min | BinaryOp::Max)), "an inexact float op");
+    op.eval(a, b).unwrap()
+}
+
+/// A device's conversion: undefined where the device's is.
+fn cast(op: CastOp, a: Value, to: DataType) -> Value {
+    if let (CastOp::Convert, Some(x)) = (op, a.get::<f32>()) {
+        let range =
+            if to == DataType::U32 { 0.0..4_294_967_296.0 } else { -2_147_483_648.0..2_147_483_648.0 };
+        assert!(range.contains(&x), "a float out of the integer's range");
+    }
+    op.eval(a, to).unwrap()
+}
