@@ -6,6 +6,7 @@
 
 mod grid;
 mod op;
+mod print;
 mod verify;
 
 pub use grid::{Grid, GridRule};
