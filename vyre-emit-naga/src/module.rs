@@ -66,7 +66,7 @@ fn validate(module: &Module, descriptor: &KernelDescriptor) -> Result<ModuleInfo
         .map_err(|source| EmitError::Invalid {
             kernel: descriptor.name.clone(),
             source: Box::new(source),
-            text: format!("{descriptor:#?}"),
+            text: descriptor.to_string(),
         })
 }
 
