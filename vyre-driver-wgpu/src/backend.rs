@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vyre_driver::{BackendError, BackendInstance};
-use vyre_spec::{DeviceProfile, Quirks};
+use vyre_spec::DeviceProfile;
 use wgpu::{AdapterInfo, Device, Limits, Queue};
 
 use crate::acquire::{self, AdapterReport, Request};
@@ -12,7 +12,7 @@ use crate::core::Core;
 use crate::generation::Generation;
 use crate::profile::profile_of;
 use crate::stats::WgpuBackendStats;
-use crate::{env, raw};
+use crate::{env, probe, raw};
 
 /// The id under which this backend is registered.
 pub const WGPU_BACKEND_ID: &str = "wgpu";
@@ -124,7 +124,7 @@ impl WgpuBackend {
     fn open(request: &Request) -> Result<Self, BackendError> {
         let candidate = acquire::select(request)?;
         let generation = Generation::open(&candidate)?;
-        let profile = profile_of(&generation, Quirks::default());
+        let profile = profile_of(&generation, probe::quirks(&generation)?);
         let (info, limits) = (generation.info.clone(), generation.limits.clone());
         let core = Arc::new(Core::new(BackendInstance::next(), generation, profile));
         Ok(Self { inner: Arc::new(Inner { info, limits, core }) })

@@ -17,6 +17,7 @@ mod exec;
 mod generation;
 mod kernel;
 mod pipeline;
+mod probe;
 mod profile;
 mod raw;
 mod resident;

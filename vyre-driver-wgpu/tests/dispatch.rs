@@ -99,3 +99,13 @@ fn more_workgroups_than_the_device_takes_per_axis_are_folded() {
     let outputs = backend().dispatch_checked(&mark, &[], &config).unwrap();
     assert_eq!(outputs, [words((0..n).map(|i| i * 3))]);
 }
+
+#[test]
+fn lavapipe_has_the_quirks_that_are_known_of_it() {
+    let profile = backend().device_profile();
+    if profile.name.starts_with("llvmpipe") {
+        assert!(profile.is_software);
+        assert_eq!(profile.quirks.max_loop_iterations, Some(65_535));
+        assert!(!profile.quirks.flushes_subnormals);
+    }
+}

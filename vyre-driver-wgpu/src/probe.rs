@@ -1,0 +1,162 @@
+//! What the driver does to a kernel that its specification does not say: found by running one.
+//!
+//! The probe is an ordinary program, compiled the ordinary way for a device without quirks, so that it sees
+//! what programs will see. It is one kernel of one invocation and runs once per adapter and process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use vyre_driver::{
+    BackendError, BackendInstance, Binding, Command, CommandList, Completion, DispatchCommand, Span,
+};
+use vyre_foundation::build::Kernel;
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::Program;
+use vyre_foundation::launch::Params;
+use vyre_spec::{CompileOptions, Quirks, Value};
+
+use crate::core::Core;
+use crate::generation::Generation;
+use crate::profile::profile_of;
+use crate::{compile, exec};
+
+/// The probed values, one word each.
+const RESULTS: usize = 8;
+/// More trips than the drivers that limit loops allow.
+const TRIPS: u32 = 70_000;
+/// The kernel takes milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The driver's quirks, from memory if the adapter was probed before.
+pub(crate) fn quirks(generation: &Arc<Generation>) -> Result<Quirks, BackendError> {
+    static KNOWN: Mutex<Option<HashMap<String, Quirks>>> = Mutex::new(None);
+    let info = &generation.info;
+    let key = format!(
+        "{:?}",
+        (info.backend, &info.name, info.vendor, info.device, &info.driver, &info.driver_info)
+    );
+    let known =
+        KNOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|m| m.get(&key).copied());
+    if let Some(quirks) = known {
+        return Ok(quirks);
+    }
+    let quirks = judge(run(generation)?);
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key, quirks);
+    Ok(quirks)
+}
+
+/// The operands, which the compiler does not know.
+fn inputs() -> [f32; 6] {
+    let a = 1.0 + f32::EPSILON;
+    // −(a × a) with both roundings: a fused multiply-add leaves the second rounding's error.
+    [f32::NAN, -0.0, a, -(a * a), f32::MIN_POSITIVE, f32::from_bits(3)]
+}
+
+fn program() -> Result<Checked<Program>, BackendError> {
+    let built = Kernel::build("vyre_probe", |k| {
+        let trips = k.param::<u32>("trips");
+        let x = k.read_only::<f32>("x");
+        let out = k.write_only::<u32>("out", RESULTS as u64);
+        k.workgroups([1], [1_u64], |_| {
+            let [nan, minus_zero, a, minus_aa, least, subnormal] = [0_u32, 1, 2, 3, 4, 5].map(|i| x.load(i));
+            out.store(0_u32, (nan * 0.0).bitcast::<u32>());
+            out.store(1_u32, (minus_zero + 0.0).bitcast::<u32>());
+            out.store(2_u32, a.fma(a, minus_aa).bitcast::<u32>());
+            out.store(3_u32, (least * 0.5).bitcast::<u32>());
+            out.store(4_u32, (subnormal + subnormal).bitcast::<u32>());
+            let (count, state) = (k.var("count", 0_u32), k.var("state", 1_u32));
+            k.for_(0_u32, trips, |_| {
+                count.set(count.get() + 1_u32);
+                // No compiler knows a closed form of this, so the trips really happen.
+                state.set((state.get() * 1_664_525_u32 + 1_013_904_223_u32) ^ (state.get() >> 7_u32));
+            });
+            out.store(5_u32, count.get());
+            out.store(6_u32, state.get());
+        });
+    });
+    built.map_err(|error| BackendError::Driver { doing: "building the probe", message: error.to_string() })
+}
+
+/// Runs the probe as for a device without quirks.
+fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
+    let profile = profile_of(generation, Quirks::default());
+    let core = Arc::new(Core::new(BackendInstance::next(), Arc::clone(generation), profile));
+    let options = CompileOptions { optimize: false, ..CompileOptions::default() };
+    let pipeline = compile::pipeline(&core, &program()?, &options)?;
+
+    let bytes: Vec<u8> = inputs().iter().flat_map(|x| x.to_le_bytes()).collect();
+    let (input_len, output_len) = (bytes.len() as u64, 4 * RESULTS as u64);
+    let mut list = CommandList::new();
+    let (x, out) = (list.transient(input_len), list.transient(output_len));
+    list.upload(x, 0, &bytes);
+    list.push(Command::Fill { to: Span { buffer: out, offset: 0, len: output_len }, byte: 0 });
+    list.push(Command::Dispatch(DispatchCommand {
+        pipeline,
+        bindings: vec![Binding { buffer: x, len: input_len }, Binding { buffer: out, len: output_len }],
+        params: Params::new().with("trips", Value::new(TRIPS)),
+        counts: None,
+    }));
+    list.read(Span { buffer: out, offset: 0, len: output_len });
+
+    let outputs = Box::new(exec::submit(&core, &list)?).wait(Some(TIMEOUT))?;
+    let mut words = [0; RESULTS];
+    let bytes = outputs.first().map_or(&[][..], Vec::as_slice);
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = bytes.try_into().map_or(0, u32::from_le_bytes);
+    }
+    Ok(words)
+}
+
+/// Compares the results with IEEE 754 and with the full number of trips.
+fn judge([nan, zero, fused, half, doubled, count, state, _]: [u32; RESULTS]) -> Quirks {
+    let [_, _, a, minus_aa, least, subnormal] = inputs();
+    let all_trips = state == advance(TRIPS);
+    Quirks {
+        // A driver that ends loops early ends them together; one that miscounts is trusted with none.
+        max_loop_iterations: (!all_trips).then_some(if state == advance(count) { count } else { 0 }),
+        folds_literal_zero: !f32::from_bits(nan).is_nan() || zero != 0,
+        splits_fma: fused != a.mul_add(a, minus_aa).to_bits(),
+        flushes_subnormals: half != (least * 0.5).to_bits() || doubled != (subnormal + subnormal).to_bits(),
+    }
+}
+
+/// The loop's state after `trips` trips.
+fn advance(trips: u32) -> u32 {
+    (0..trips)
+        .fold(1_u32, |state, _| state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) ^ (state >> 7))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a device without quirks gives: worked out from the inputs' bits.
+    fn ideal() -> [u32; RESULTS] {
+        // fma: (1 + 2^-23)² − (1 + 2^-22) = 2^-46. Half of the least normal is 2^-127; 3 + 3 = 6 quanta.
+        [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0]
+    }
+
+    #[test]
+    fn an_ideal_device_has_no_quirks() {
+        assert_eq!(judge(ideal()), Quirks::default());
+    }
+
+    #[test]
+    fn each_deviation_is_its_own_quirk() {
+        let with = |changes: &[(usize, u32)]| {
+            let mut results = ideal();
+            changes.iter().for_each(|&(i, word)| results[i] = word);
+            judge(results)
+        };
+        let none = Quirks::default();
+        assert_eq!(with(&[(0, 0)]), Quirks { folds_literal_zero: true, ..none });
+        assert_eq!(with(&[(1, 0x8000_0000)]), Quirks { folds_literal_zero: true, ..none });
+        assert_eq!(with(&[(2, 0)]), Quirks { splits_fma: true, ..none });
+        assert_eq!(with(&[(3, 0)]), Quirks { flushes_subnormals: true, ..none });
+        assert_eq!(with(&[(4, 0)]), Quirks { flushes_subnormals: true, ..none });
+        let early = [(5, 65_535), (6, advance(65_535))];
+        assert_eq!(with(&early), Quirks { max_loop_iterations: Some(65_535), ..none });
+        assert_eq!(with(&[(6, 9)]), Quirks { max_loop_iterations: Some(0), ..none });
+    }
+}
