@@ -1,12 +1,12 @@
 //! Loads, stores and atomics with their guards.
 
-use vyre_foundation::ir::{self, ExprId};
+use vyre_foundation::ir::{self, ExprId, NodeId};
 use vyre_spec::ops::{AtomicOp, BinaryOp};
 use vyre_spec::{DataType, Value};
 
 use crate::bindings::Storage;
 use crate::kernel::{InstId, LaunchField, Op, Proof};
-use crate::legalize::{self, Target};
+use crate::legalize::{self, Retries, Target};
 use crate::lower::Lowering;
 use crate::writer::Writer;
 
@@ -15,6 +15,13 @@ struct Checked {
     index: InstId,
     in_bounds: Option<InstId>,
     proof: Proof,
+}
+
+/// What an atomic reads.
+pub(crate) struct Operands {
+    pub(crate) index: ExprId,
+    pub(crate) value: ExprId,
+    pub(crate) expected: Option<ExprId>,
 }
 
 impl Lowering<'_> {
@@ -76,22 +83,22 @@ impl Lowering<'_> {
         }
     }
 
-    /// Changes an element and gives the old one; out of bounds changes nothing and gives 0. The value is
-    /// only made where `used`.
+    /// Changes an element and gives the old one; out of bounds changes nothing and gives 0.
     pub(crate) fn atomic(
         &mut self,
+        id: NodeId,
         op: AtomicOp,
         place: ir::Place,
-        index: ExprId,
-        value: ExprId,
-        expected: Option<ExprId>,
-        used: bool,
+        operands: Operands,
     ) -> InstId {
         let storage = self.storage(place);
-        let Checked { index, in_bounds, proof } = self.checked(place, &storage, index);
-        let value = self.value(value);
-        let expected = expected.map(|e| self.value(e));
-        let target = Target { place: storage.place, element: storage.element, index, proof };
+        let Checked { index, in_bounds, proof } = self.checked(place, &storage, operands.index);
+        let value = self.value(operands.value);
+        let expected = operands.expected.map(|e| self.value(e));
+        let weight = self.trip_weights.get(id.index()).copied().flatten();
+        let retries = self.counter.zip(weight).map(|(counter, weight)| Retries { counter, node: id, weight });
+        let target = Target { place: storage.place, element: storage.element, index, proof, retries };
+        let used = self.read[id.index()];
         let w = &mut self.w;
         let Some(in_bounds) = in_bounds else {
             return legalize::atomic(w, op, target, value, expected);

@@ -4,10 +4,12 @@ use vyre_foundation::ir::{ExprId, Node, NodeId, RegionId};
 use vyre_spec::MemoryOrdering;
 use vyre_spec::ops::BinaryOp;
 
+use crate::access::Operands;
 use crate::error::LowerError;
 use crate::kernel::{BlockId, InstId, LocalId, Op};
 use crate::legalize;
 use crate::lower::Lowering;
+use crate::trap;
 
 /// What is left to do.
 enum Step {
@@ -38,6 +40,10 @@ impl Lowering<'_> {
             self.w.enter(Some(then));
         }
         self.zero_shared();
+        if let Some(counter) = self.counter {
+            let zero = self.w.lit(0u32);
+            self.w.set(counter.local, zero);
+        }
         let mut steps = vec![Step::Nodes(self.program.body(), 0)];
         while let Some(step) = steps.pop() {
             match step {
@@ -80,8 +86,7 @@ impl Lowering<'_> {
                 None
             }
             Node::Atomic { op, place, index, value, expected } => {
-                let used = self.read[id.index()];
-                Some(self.atomic(op, place, index, value, expected, used))
+                Some(self.atomic(id, op, place, Operands { index, value, expected }))
             }
             Node::Declare { var, init } => {
                 if self.inits[var.index()].is_none() {
@@ -114,7 +119,7 @@ impl Lowering<'_> {
                 self.w.enter(Some(yes));
                 None
             }
-            Node::For { start, end, step, body } => Some(self.counted(start, end, step, body, steps)),
+            Node::For { start, end, step, body } => Some(self.counted(id, [start, end, step], body, steps)),
             Node::While { head, condition, body } => {
                 let (inner, continuing) = (self.w.block(), self.w.block());
                 self.w.effect(Op::Loop { body: inner, continuing });
@@ -123,6 +128,7 @@ impl Lowering<'_> {
                 steps.push(Step::Test { head, condition });
                 steps.push(Step::Nodes(head, 0));
                 self.w.enter(Some(inner));
+                self.count_trip(id);
                 None
             }
             Node::Break => {
@@ -153,7 +159,8 @@ impl Lowering<'_> {
             }
             Node::Trap { code, address } => {
                 let (code, address) = (self.w.lit(code), self.value(address));
-                self.trap(code, address);
+                self.traps = true;
+                trap::record(&mut self.w, &self.shape, code, address);
                 None
             }
         };
@@ -161,16 +168,24 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Counts an iteration, where the driver's limit asks for it.
+    fn count_trip(&mut self, id: NodeId) {
+        if let (Some(counter), Some(weight)) =
+            (self.counter, self.trip_weights.get(id.index()).copied().flatten())
+        {
+            counter.count(&mut self.w, id, weight);
+        }
+    }
+
     /// Opens a counted loop; gives its variable.
     fn counted(
         &mut self,
-        start: ExprId,
-        end: ExprId,
-        step: ExprId,
+        id: NodeId,
+        operands: [ExprId; 3],
         body: RegionId,
         steps: &mut Vec<Step>,
     ) -> InstId {
-        let (start, end, step) = (self.value(start), self.value(end), self.value(step));
+        let [start, end, step] = operands.map(|e| self.value(e));
         let ty = self.w.ty(start);
         // A step of zero or less means no trip: the loop then starts at its end.
         let first = match self.w.as_constant(step) {
@@ -190,6 +205,7 @@ impl Lowering<'_> {
         steps.push(Step::Enter(Some(continuing)));
         steps.push(Step::Nodes(body, 0));
         self.w.enter(Some(inner));
+        self.count_trip(id);
         let variable = self.w.get(local);
         let goes_on = self.w.raw(BinaryOp::Lt, variable, end);
         self.leave_unless(goes_on);

@@ -2,9 +2,11 @@
 
 use vyre_foundation::check::{Checked, Facts};
 use vyre_foundation::ir::{Expr, ExprId, Node, Program, VarId};
+use vyre_spec::ops::{AtomicOp, BinaryOp};
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
 use crate::analysis::bounds::Bounds;
+use crate::analysis::loops::{self, Plan};
 use crate::bindings::Bindings;
 use crate::error::LowerError;
 use crate::kernel::{
@@ -13,6 +15,7 @@ use crate::kernel::{
 use crate::launch::Shape;
 use crate::legalize;
 use crate::place::Placement;
+use crate::trap::TripCounter;
 use crate::writer::{TRAP_BINDING, Writer};
 
 /// Lowers a program for a device.
@@ -30,6 +33,7 @@ pub fn lower(
     let shape = Shape::new(program, profile, options)?;
     check_limits(program, profile, &shape)?;
     let mut lowering = Lowering::new(program, profile, shape);
+    lowering.plan_loops()?;
     lowering.body()?;
     lowering.finish(profile, options)
 }
@@ -56,6 +60,10 @@ pub(crate) struct Lowering<'a> {
     pub(crate) locals: Vec<Option<LocalId>>,
     /// Whether the kernel records traps.
     pub(crate) traps: bool,
+    /// How loop iterations are counted, where they must be.
+    pub(crate) counter: Option<TripCounter>,
+    /// What one iteration of each loop counts.
+    pub(crate) trip_weights: Vec<Option<u32>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -91,8 +99,38 @@ impl<'a> Lowering<'a> {
             inits,
             locals: vec![None; program.vars().len()],
             traps: false,
+            counter: None,
+            trip_weights: Vec::new(),
             program,
         }
+    }
+
+    /// Decides what to do about the driver's limit of loop iterations, if it has one.
+    fn plan_loops(&mut self) -> Result<(), LowerError> {
+        let Some(limit) = self.profile.quirks.max_loop_iterations else { return Ok(()) };
+        let retries = |node: &Node| match *node {
+            Node::Atomic { op: AtomicOp::Add, place, .. } => {
+                let storage = self.bindings.storage(self.program, place, None);
+                storage.logical.is_float() && storage.element != storage.logical
+            }
+            _ => false,
+        };
+        let before = self.zeroing_trips();
+        let lanes = self.profile.subgroup_size;
+        match loops::plan(self.program, self.facts, &self.bounds, limit, before, lanes, retries) {
+            Plan::Free => {}
+            Plan::Count { weights, share } => {
+                let local = self.w.local(DataType::U32);
+                self.counter = Some(TripCounter { local, share, shape: self.shape });
+                self.trip_weights = weights;
+                self.traps = true;
+            }
+            Plan::Refuse { node, trips } => {
+                let device = self.profile.name.clone();
+                return Err(LowerError::LoopLimit { node, trips, limit, device });
+            }
+        }
+        Ok(())
     }
 
     /// The value of a placed expression. Placement puts each before its uses; should it not, the verifier
@@ -116,7 +154,7 @@ impl<'a> Lowering<'a> {
                 DataType::Bool => {
                     let word = self.w.launch(LaunchField::Param(param), DataType::U32);
                     let zero = self.w.lit(0u32);
-                    self.w.raw(vyre_spec::ops::BinaryOp::Ne, word, zero)
+                    self.w.raw(BinaryOp::Ne, word, zero)
                 }
                 ty => self.w.launch(LaunchField::Param(param), ty),
             },

@@ -21,6 +21,13 @@ impl Lowering<'_> {
         self.w.effect(Op::Barrier { storage: false, workgroup: true });
     }
 
+    /// Loop iterations that zeroing takes, at most.
+    pub(crate) fn zeroing_trips(&self) -> u64 {
+        let rounds = |len: u32| u64::from(len.div_ceil(self.shape.invocations()));
+        let looped = self.bindings.shared.iter().map(|a| rounds(a.len)).filter(|&n| n > u64::from(UNROLLED));
+        looped.map(|n| n + 1).sum()
+    }
+
     fn zero_array(&mut self, array: u32) {
         let decl = &self.bindings.shared[array as usize];
         let (len, element) = (decl.len, decl.element);

@@ -40,7 +40,8 @@ impl<'a> Bounds<'a> {
         bounds
     }
 
-    fn range(&self, id: ExprId) -> Option<Interval> {
+    /// The interval of an expression.
+    pub(crate) fn range(&self, id: ExprId) -> Option<Interval> {
         self.ranges.get(id.index()).copied()
     }
 

@@ -1,10 +1,12 @@
 //! Atomics on floats whose memory holds their bits.
 
+use vyre_foundation::ir::NodeId;
 use vyre_spec::DataType;
 use vyre_spec::ops::{AtomicOp, BinaryOp};
 
 use super::InstId;
 use crate::kernel::{Op, Place, Proof};
+use crate::trap::TripCounter;
 use crate::writer::Writer;
 
 /// An element in bounds.
@@ -18,6 +20,18 @@ pub(crate) struct Target {
     pub(crate) index: InstId,
     /// Why it is in bounds.
     pub(crate) proof: Proof,
+    /// How iterations of a loop for it are counted, where they must be.
+    pub(crate) retries: Option<Retries>,
+}
+
+/// How iterations of a loop that lowering makes are counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Retries {
+    pub(crate) counter: TripCounter,
+    /// The atomic.
+    pub(crate) node: NodeId,
+    /// What one iteration counts.
+    pub(crate) weight: u32,
 }
 
 pub(super) fn direct(
@@ -27,7 +41,7 @@ pub(super) fn direct(
     value: InstId,
     expected: Option<InstId>,
 ) -> InstId {
-    let Target { place, element, index, proof } = target;
+    let Target { place, element, index, proof, .. } = target;
     w.value(Op::Atomic { op, place, index, value, expected, proof }, element)
 }
 
@@ -43,7 +57,7 @@ pub(super) fn atomic_add(
     if ty == target.element {
         return direct(w, op, target, value, expected);
     }
-    let Target { place, element, index, proof } = target;
+    let Target { place, element, index, proof, .. } = target;
     let seen = w.local(element);
     let first = w.value(Op::Load { place, index, proof }, element);
     w.set(seen, first);
@@ -51,6 +65,9 @@ pub(super) fn atomic_add(
     w.effect(Op::Loop { body, continuing });
     let outer = w.current();
     w.enter(Some(body));
+    if let Some(Retries { counter, node, weight }) = target.retries {
+        counter.count(w, node, weight);
+    }
     let old = w.get(seen);
     let old_value = w.bitcast(ty, old);
     let sum = w.raw(BinaryOp::Add, old_value, value);

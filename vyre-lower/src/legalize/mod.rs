@@ -13,7 +13,7 @@ mod subgroup;
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{DataType, atomic_ops, binary_ops, cast_ops, subgroup_ops, ternary_ops, unary_ops};
 
-pub(crate) use atomic::Target;
+pub(crate) use atomic::{Retries, Target};
 
 use crate::kernel::InstId;
 use crate::writer::Writer;

@@ -1,6 +1,8 @@
 //! An interpreter of kernel descriptors that is as strict as a device is undefined: it panics where a
 //! descriptor relies on what the device does not promise.
 
+use std::collections::HashSet;
+
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::{Params, resolve};
@@ -120,8 +122,32 @@ struct Machine<'k> {
 struct Frame {
     block: BlockId,
     next: usize,
-    /// The blocks of the loop, if this is one of them.
-    within: Option<(BlockId, BlockId)>,
+    /// The loop, if this is one of its blocks.
+    within: Option<Within>,
+}
+
+/// A trip of a loop.
+#[derive(Clone, Copy)]
+struct Within {
+    body: BlockId,
+    continuing: BlockId,
+    /// Tells the loop and the trips of those around it.
+    path: u64,
+    trip: u64,
+}
+
+impl Within {
+    /// This trip, for loops inside.
+    fn place(self) -> u64 {
+        mix(self.path, self.trip)
+    }
+}
+
+/// A hash of two numbers.
+fn mix(a: u64, b: u64) -> u64 {
+    let mut x = (a ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x ^= x >> 29;
+    x.wrapping_mul(0x94D0_49BB_1331_11EB) ^ a.rotate_left(17)
 }
 
 struct Invocation {
@@ -133,7 +159,8 @@ struct Invocation {
     frames: Vec<Frame>,
     /// The barrier or subgroup op that it waits at.
     waits: Option<InstId>,
-    trips: u64,
+    /// The trips that it made: in lockstep, lanes make those with the same place together.
+    trips: Vec<u64>,
 }
 
 impl Machine<'_> {
@@ -154,7 +181,7 @@ impl Machine<'_> {
                     .collect(),
                 frames: vec![Frame { block: BlockId(0), next: 0, within: None }],
                 waits: None,
-                trips: 0,
+                trips: Vec::new(),
             })
             .collect();
         loop {
@@ -166,7 +193,10 @@ impl Machine<'_> {
             }
             self.meet(&mut team);
         }
-        self.trips = team.iter().map(|i| i.trips).max().unwrap_or(0).max(self.trips);
+        for lanes in team.chunks(LANES) {
+            let places: HashSet<u64> = lanes.iter().flat_map(|l| l.trips.iter().copied()).collect();
+            self.trips = self.trips.max(places.len() as u64);
+        }
     }
 
     /// Everyone has ended or waits: lets subgroups with a common op go on, else the workgroup.
@@ -205,10 +235,10 @@ impl Machine<'_> {
             let Some(frame) = inv.frames.last_mut() else { return };
             let Some(&id) = self.kernel.blocks[frame.block.index()].get(frame.next) else {
                 let frame = inv.frames.pop().unwrap();
-                if let Some((body, continuing)) = frame.within {
-                    let block = if frame.block == body { continuing } else { body };
-                    inv.trips += u64::from(frame.block == body);
-                    inv.frames.push(Frame { block, next: 0, within: frame.within });
+                match frame.within {
+                    Some(within) if frame.block == within.body => inv.enter(within.continuing, within),
+                    Some(within) => inv.enter(within.body, Within { trip: within.trip + 1, ..within }),
+                    None => {}
                 }
                 continue;
             };
@@ -263,24 +293,22 @@ impl Machine<'_> {
                 return;
             }
             Op::Loop { body, continuing } => {
-                inv.frames.push(Frame { block: body, next: 0, within: Some((body, continuing)) });
+                let around = inv.frames.iter().rev().find_map(|frame| frame.within);
+                let path = mix(around.map_or(0, Within::place), u64::from(id.0));
+                inv.enter(body, Within { body, continuing, path, trip: 0 });
                 return;
             }
             Op::Break => {
                 while inv.frames.pop().expect("a loop").within.is_none() {}
-                inv.trips += 1;
                 return;
             }
             Op::Continue => {
-                let frame = loop {
-                    let frame = inv.frames.pop().expect("a loop");
-                    if frame.within.is_some() {
-                        break frame;
+                let within = loop {
+                    if let Some(within) = inv.frames.pop().expect("a loop").within {
+                        break within;
                     }
                 };
-                let (_, block) = frame.within.unwrap();
-                inv.trips += 1;
-                inv.frames.push(Frame { block, next: 0, within: frame.within });
+                inv.enter(within.continuing, within);
                 return;
             }
             Op::Return => {
@@ -307,6 +335,14 @@ impl Machine<'_> {
 }
 
 impl Invocation {
+    /// Goes to a block of a loop.
+    fn enter(&mut self, block: BlockId, within: Within) {
+        if block == within.body {
+            self.trips.push(within.place());
+        }
+        self.frames.push(Frame { block, next: 0, within: Some(within) });
+    }
+
     fn get(&self, id: InstId) -> Value {
         self.values[id.index()].expect("a value is written before it is read")
     }

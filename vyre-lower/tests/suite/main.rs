@@ -2,5 +2,6 @@
 #![cfg(test)]
 
 mod interpreter;
+mod loops;
 mod ops;
 mod programs;
