@@ -1,0 +1,60 @@
+//! One error for a program that builds and runs kernels.
+
+use std::fmt;
+
+use vyre_driver::BackendError;
+use vyre_foundation::build::BuildError;
+use vyre_foundation::diag::Diagnostic;
+use vyre_spec::DataType;
+
+/// What can go wrong from building a kernel to reading its results; `?` converts to it.
+///
+/// `Debug` prints the message and the remedy, so that `fn main() -> Result<(), vyre::Error>` is readable.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A kernel does not pass the checker.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A program that was not built here does not pass the checker.
+    #[error("the program is wrong: {}", list(.0))]
+    Check(Vec<Diagnostic>),
+    /// Opening a backend, compiling or running failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Bytes are no whole number of elements.
+    #[error("{bytes} bytes are no whole number of {element} elements of {} bytes", element.size())]
+    PartialElement {
+        /// The bytes.
+        bytes: usize,
+        /// The element type.
+        element: DataType,
+    },
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Build(_) | Self::Check(_) => "mend each finding".into(),
+            Self::Backend(error) => error.help(),
+            Self::PartialElement { .. } => "read the bytes as the element type that the buffer has".into(),
+        }
+    }
+}
+
+impl From<Vec<Diagnostic>> for Error {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self::Check(diagnostics)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}\nhelp: {}", self.help())
+    }
+}
+
+fn list(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(|d| format!("\n  {d}")).collect()
+}
