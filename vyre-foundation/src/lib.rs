@@ -8,3 +8,4 @@ pub mod diag;
 pub mod ir;
 pub mod launch;
 pub mod machine;
+pub mod opt;

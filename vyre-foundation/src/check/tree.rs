@@ -133,9 +133,14 @@ impl Tree {
     /// there. The condition of a `while` is evaluated at the end of its head.
     pub(crate) fn operand_scope(&self, id: NodeId, node: &Node) -> (RegionId, NodeId) {
         match *node {
-            Node::While { head, .. } => (head, NodeId::new(self.ends[head.index()])),
+            Node::While { head, .. } => (head, self.end(head)),
             _ => (self.node_regions[id.index()], id),
         }
+    }
+
+    /// The first node after a region, and so after all that it holds.
+    pub(crate) fn end(&self, region: RegionId) -> NodeId {
+        NodeId::new(self.ends[region.index()])
     }
 
     /// Whether a node at `def` has run wherever something in `region`, before the node `limit`, runs.

@@ -1,0 +1,215 @@
+//! Dead code: what nothing observes is not run, and what cannot run is removed.
+//!
+//! Observed are stores to buffers and shared arrays, atomics, barriers, traps, returns, and `while` loops,
+//! which may not end. From there, what they read is live: expressions, the loads, variable reads and
+//! subgroup ops whose results they use, every write to a variable or private array that is read, and the
+//! blocks around all of it. A `break` or `continue` is live if its loop is.
+//!
+//! * A branch on a constant becomes the block that it takes; a counted loop of constant bounds with no trip
+//!   goes; of a `while` whose condition is `false` the head stays, once.
+//! * What is not live goes, with variables that are no longer declared.
+
+use vyre_spec::Value;
+
+use crate::check::Checked;
+use crate::check::tree::{Enclosing, Tree, ids};
+use crate::ir::{ArenaError, Expr, ExprId, Node, NodeId, Place, Program, RegionId, VarId};
+
+use super::integer;
+use super::rewrite::{Rewriter, keep, redeclare};
+
+pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
+    let tree = Tree::of(program);
+    let fates = fates(program);
+    let live = Live::of(program, &tree, &fates);
+    let (arena, vars) = redeclare(program, |var| live.vars[var.index()], |extent| extent);
+    let mut rewriter = Rewriter::new(program, arena, keep);
+    let mut ended = vec![false; program.regions().len()];
+    // Each frame is a region, the position of its next node, and the region that its nodes go to.
+    let mut stack = vec![(program.body(), 0usize, program.body())];
+    while let Some((region, position, into)) = stack.pop() {
+        let Some(&id) = program.region(region).get(position) else { continue };
+        if ended[into.index()] {
+            // A block that a constant branch became has left the region.
+            continue;
+        }
+        stack.push((region, position + 1, into));
+        match fates[id.index()] {
+            Fate::Gone => {}
+            Fate::Becomes(block) => stack.push((block, 0, into)),
+            Fate::Stays if live.nodes[id.index()] => {
+                let node = with_vars(rewriter.set_node(id), &vars);
+                rewriter.new.arena.replace_node(id, node);
+                rewriter.new.arena.place_node(into, id);
+                ended[into.index()] = matches!(node, Node::Break | Node::Continue | Node::Return);
+                let children = program.node(id).regions().rev();
+                stack.extend(children.map(|child| (child, 0, child)));
+            }
+            Fate::Stays => {}
+        }
+    }
+    rewriter.finish()
+}
+
+fn with_vars(node: Node, vars: &[Option<VarId>]) -> Node {
+    let new = |var: VarId| vars[var.index()].unwrap_or(var);
+    match node {
+        Node::Declare { var, init } => Node::Declare { var: new(var), init },
+        Node::Get { var } => Node::Get { var: new(var) },
+        Node::Set { var, value } => Node::Set { var: new(var), value },
+        other => other,
+    }
+}
+
+/// What constants make of a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    Becomes(RegionId),
+    Gone,
+}
+
+/// What constants make of each node. A `while` whose head always returns is its head.
+fn fates(program: &Program) -> Vec<Fate> {
+    let mut fates: Vec<Fate> = program.nodes().iter().map(|node| fate(program, node)).collect();
+    let mut ends = vec![false; program.regions().len()];
+    // Regions are numbered after those that hold them.
+    for (i, nodes) in program.regions().iter().enumerate().rev() {
+        for &id in nodes {
+            let (fate, node) = (&mut fates[id.index()], program.node(id));
+            match *node {
+                Node::While { head, .. } if ends[head.index()] => *fate = Fate::Becomes(head),
+                _ => {}
+            }
+            ends[i] |= match *fate {
+                Fate::Becomes(block) => ends[block.index()],
+                Fate::Gone => false,
+                Fate::Stays => matches!(node, Node::Break | Node::Continue | Node::Return),
+            };
+        }
+    }
+    fates
+}
+
+fn fate(program: &Program, node: &Node) -> Fate {
+    let constant = |id: ExprId| match *program.expr(id) {
+        Expr::Literal(value) => Some(value),
+        _ => None,
+    };
+    match *node {
+        Node::If { condition, then, otherwise } => match constant(condition) {
+            Some(value) if value == Value::new(true) => Fate::Becomes(then),
+            Some(_) => Fate::Becomes(otherwise),
+            None => Fate::Stays,
+        },
+        Node::While { head, condition, .. } if constant(condition) == Some(Value::new(false)) => {
+            Fate::Becomes(head)
+        }
+        Node::For { start, end, step, .. } => {
+            let number = |id: ExprId| constant(id).map(integer);
+            let no_trip = matches!((number(start), number(end)), (Some(a), Some(b)) if a >= b);
+            let no_step = number(step).is_some_and(|step| step <= 0);
+            if no_trip || no_step { Fate::Gone } else { Fate::Stays }
+        }
+        _ => Fate::Stays,
+    }
+}
+
+/// What is live.
+struct Live {
+    nodes: Vec<bool>,
+    vars: Vec<bool>,
+}
+
+enum Task {
+    Node(NodeId),
+    Expr(ExprId),
+}
+
+impl Live {
+    fn of(program: &Program, tree: &Tree, fates: &[Fate]) -> Self {
+        let reachable = reachable(program, tree, fates);
+        let in_reach = |id: NodeId| reachable[tree.node_regions[id.index()].index()];
+        // Who becomes live together with a variable, a private array or a loop.
+        let mut var_writes = vec![Vec::new(); program.vars().len()];
+        let mut private_writes = vec![Vec::new(); program.privates().len()];
+        let mut jumps = vec![Vec::new(); program.nodes().len()];
+        let mut tasks = Vec::new();
+        for (id, node) in ids(program).filter(|&(id, _)| in_reach(id)) {
+            match *node {
+                Node::Declare { var, .. } | Node::Set { var, .. } => var_writes[var.index()].push(id),
+                Node::Store { place: Place::Private(array), .. } => private_writes[array.index()].push(id),
+                Node::Break | Node::Continue => {
+                    if let Enclosing::Body(holder) = tree.loops[tree.node_regions[id.index()].index()] {
+                        jumps[holder.index()].push(id);
+                    }
+                }
+                Node::Store { .. }
+                | Node::Atomic { .. }
+                | Node::While { .. }
+                | Node::Return
+                | Node::Barrier { .. }
+                | Node::Trap { .. } => tasks.push(Task::Node(id)),
+                Node::Load { .. }
+                | Node::Get { .. }
+                | Node::If { .. }
+                | Node::For { .. }
+                | Node::Subgroup { .. } => {}
+            }
+        }
+        let mut live =
+            Self { nodes: vec![false; program.nodes().len()], vars: vec![false; program.vars().len()] };
+        let mut exprs = vec![false; program.exprs().len()];
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Expr(id) => {
+                    if !std::mem::replace(&mut exprs[id.index()], true) {
+                        let expr = program.expr(id);
+                        tasks.extend(expr.operands().map(Task::Expr));
+                        tasks.extend(expr.node().map(Task::Node));
+                    }
+                }
+                Task::Node(id) => {
+                    if std::mem::replace(&mut live.nodes[id.index()], true) {
+                        continue;
+                    }
+                    let node = program.node(id);
+                    if fates[id.index()] == Fate::Stays {
+                        tasks.extend(node.operands().map(Task::Expr));
+                    }
+                    tasks.extend(jumps[id.index()].drain(..).map(Task::Node));
+                    let parent = tree.parents[tree.node_regions[id.index()].index()];
+                    tasks.extend(parent.map(|(holder, _)| Task::Node(holder)));
+                    match *node {
+                        Node::Get { var } | Node::Declare { var, .. } | Node::Set { var, .. } => {
+                            live.vars[var.index()] = true;
+                            tasks.extend(var_writes[var.index()].drain(..).map(Task::Node));
+                        }
+                        Node::Load { place: Place::Private(array), .. } => {
+                            tasks.extend(private_writes[array.index()].drain(..).map(Task::Node));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        live
+    }
+}
+
+/// For each region, whether constants let it run.
+fn reachable(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
+    let mut reachable = vec![true; program.regions().len()];
+    // Regions are numbered after those that hold them.
+    for i in 0..reachable.len() {
+        let Some((holder, _)) = tree.parents[i] else { continue };
+        let around = tree.node_regions[holder.index()];
+        let runs = match fates[holder.index()] {
+            Fate::Stays => true,
+            Fate::Becomes(block) => block.index() == i,
+            Fate::Gone => false,
+        };
+        reachable[i] = runs && reachable[around.index()];
+    }
+    reachable
+}

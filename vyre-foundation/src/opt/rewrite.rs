@@ -1,0 +1,170 @@
+//! What passes have in common: a new arena whose nodes and regions have the old ids, and a memoised map of
+//! expressions into it.
+
+use vyre_spec::DataType;
+
+use crate::check::{Checked, Facts};
+use crate::ir::{
+    Arena, ArenaError, Buffer, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Program,
+    RegionId, VarId,
+};
+
+/// A program being rewritten.
+pub(super) struct Rewriter<'a, R> {
+    pub(super) program: &'a Program,
+    pub(super) facts: &'a Facts,
+    pub(super) new: NewExprs,
+    /// Makes an expression whose operands are new.
+    rule: R,
+    /// What stands for each node's result; itself where nothing else does.
+    results: Vec<Option<ExprId>>,
+    exprs: Vec<Option<ExprId>>,
+}
+
+/// The new expressions with their types.
+pub(super) struct NewExprs {
+    pub(super) arena: Arena,
+    types: Vec<DataType>,
+}
+
+impl NewExprs {
+    /// The expression, which is well typed.
+    pub(super) fn make(&mut self, expr: Expr, ty: DataType) -> ExprId {
+        let id = self.arena.expr(expr);
+        if id.index() == self.types.len() {
+            self.types.push(ty);
+        }
+        id
+    }
+
+    pub(super) fn get(&self, id: ExprId) -> Expr {
+        *self.arena.program().expr(id)
+    }
+
+    pub(super) fn type_of(&self, id: ExprId) -> DataType {
+        self.types[id.index()]
+    }
+}
+
+/// Makes the expression as it is.
+pub(super) fn keep(new: &mut NewExprs, expr: Expr, ty: DataType) -> ExprId {
+    new.make(expr, ty)
+}
+
+impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
+    /// Starts with an arena that has the program's buffers, parameters and arrays, under their ids.
+    pub(super) fn new(program: &'a Checked<Program>, mut arena: Arena, rule: R) -> Self {
+        for &node in program.nodes() {
+            arena.node(node);
+        }
+        for _ in 1..program.regions().len() {
+            arena.region();
+        }
+        Self {
+            program,
+            facts: program.facts(),
+            new: NewExprs { arena, types: Vec::new() },
+            rule,
+            results: vec![None; program.nodes().len()],
+            exprs: vec![None; program.exprs().len()],
+        }
+    }
+
+    /// Makes every use of a node's result that is mapped from now on use this instead.
+    pub(super) fn replace_result(&mut self, node: NodeId, with: ExprId) {
+        self.results[node.index()] = Some(with);
+    }
+
+    /// The new expression for an old one.
+    pub(super) fn map(&mut self, root: ExprId) -> ExprId {
+        let mut stack = vec![root];
+        while let Some(&id) = stack.last() {
+            if self.exprs[id.index()].is_some() {
+                stack.pop();
+                continue;
+            }
+            let expr = *self.program.expr(id);
+            let depth = stack.len();
+            stack.extend(expr.operands().filter(|operand| self.exprs[operand.index()].is_none()));
+            if stack.len() > depth {
+                continue;
+            }
+            stack.pop();
+            let replaced = match expr {
+                Expr::Result(node) => self.results[node.index()],
+                _ => None,
+            };
+            let exprs = &self.exprs;
+            let mapped = expr.map_operands(|operand| exprs[operand.index()].unwrap_or(operand));
+            let new = match replaced {
+                Some(new) => new,
+                None => (self.rule)(&mut self.new, mapped, self.facts.type_of(id)),
+            };
+            self.exprs[id.index()] = Some(new);
+        }
+        self.exprs[root.index()].unwrap_or(root)
+    }
+
+    /// Sets a node, under its old id, to what it was with its operands mapped.
+    pub(super) fn set_node(&mut self, id: NodeId) -> Node {
+        let node = self.program.node(id).map_operands(|operand| self.map(operand));
+        self.new.arena.replace_node(id, node);
+        node
+    }
+
+    /// The program with every node kept where it was.
+    pub(super) fn finish_in_place(mut self) -> Result<Program, ArenaError> {
+        for (i, nodes) in (0..).zip(self.program.regions()) {
+            for &id in nodes {
+                self.set_node(id);
+                self.new.arena.place_node(RegionId::new(i), id);
+            }
+        }
+        self.finish()
+    }
+
+    pub(super) fn finish(self) -> Result<Program, ArenaError> {
+        Ok(self.new.arena.finish()?.0)
+    }
+}
+
+/// An arena with the program's declarations, but for variables that are not kept, and extents changed by
+/// `extent` (which sees new operands); and the new id of each variable.
+pub(super) fn redeclare(
+    program: &Program,
+    keep_var: impl Fn(VarId) -> bool,
+    extent: impl Fn(Extent) -> Extent,
+) -> (Arena, Vec<Option<VarId>>) {
+    let mut arena = Arena::new(program.name());
+    let mut extents: Vec<ExtentId> = Vec::with_capacity(program.extents().len());
+    for old in program.extents() {
+        let new = extent(old.map_operands(|operand| extents[operand.index()]));
+        extents.push(arena.extent(new));
+    }
+    for buffer in program.buffers() {
+        let count = match buffer.count {
+            Count::Bytes => Count::Bytes,
+            Count::Extent(old) => Count::Extent(extents[old.index()]),
+        };
+        arena.buffer(Buffer { count, ..buffer.clone() });
+    }
+    for param in program.params() {
+        arena.param(param.clone());
+    }
+    for array in program.shared() {
+        arena.shared(array.clone());
+    }
+    for array in program.privates() {
+        arena.private(array.clone());
+    }
+    let mapped = program.launch().extents().map(|old| extents[old.index()]);
+    arena.set_launch(match program.launch() {
+        Launch::Domain { axes, .. } => Launch::Domain { extent: mapped, axes },
+        Launch::Workgroups { size, .. } => Launch::Workgroups { size, count: mapped },
+    });
+    let vars = (0..)
+        .zip(program.vars())
+        .map(|(i, var)| keep_var(VarId::new(i)).then(|| arena.var(var.clone())))
+        .collect();
+    (arena, vars)
+}

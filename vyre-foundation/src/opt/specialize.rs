@@ -1,0 +1,58 @@
+//! Specialisation: parameters marked `specialize` become constants.
+
+use vyre_spec::{DataType, Value};
+
+use crate::check::{Checked, check_rewritten};
+use crate::ir::{Expr, Extent, Program};
+use crate::launch::{LaunchError, Params};
+
+use super::integer;
+use super::rewrite::{NewExprs, Rewriter, redeclare};
+
+/// The program for these values of the parameters that are marked `specialize`, in expressions and extents.
+/// The parameters stay declared, so that ids and what a dispatch passes are the same; their values belong
+/// to the key of whatever is kept of the result.
+///
+/// # Errors
+/// If a marked parameter has no value, or one of another type.
+pub fn specialize(program: &Checked<Program>, params: &Params) -> Result<Checked<Program>, LaunchError> {
+    let mut values: Vec<Option<Value>> = Vec::with_capacity(program.params().len());
+    for param in program.params() {
+        values.push(match params.get(&param.name) {
+            _ if !param.specialize => None,
+            None => return Err(LaunchError::MissingParam { name: param.name.clone(), ty: param.ty }),
+            Some(value) if value.ty() != param.ty => {
+                return Err(LaunchError::ParamType {
+                    name: param.name.clone(),
+                    needs: param.ty,
+                    got: value.ty(),
+                });
+            }
+            value => value,
+        });
+    }
+    if values.iter().all(Option::is_none) {
+        return Ok(program.clone());
+    }
+    let extent = |extent: Extent| match extent {
+        Extent::Param(id) => match values[id.index()] {
+            // A negative one stays, for the launch to refuse.
+            Some(value) if integer(value) >= 0 => Extent::Literal(value.bits()),
+            _ => extent,
+        },
+        _ => extent,
+    };
+    let (arena, _) = redeclare(program, |_| true, extent);
+    let rule = |new: &mut NewExprs, expr: Expr, ty: DataType| {
+        let value = match expr {
+            Expr::Param(id) => values[id.index()],
+            _ => None,
+        };
+        new.make(value.map_or(expr, Expr::Literal), ty)
+    };
+    let result = Rewriter::new(program, arena, rule).finish_in_place().ok();
+    let checked = result.and_then(|output| check_rewritten(output).ok());
+    debug_assert!(checked.is_some(), "specialisation made an unsound program of {:?}", **program);
+    // Failing is a defect, and the program as it was takes the same values at launch.
+    Ok(checked.unwrap_or_else(|| program.clone()))
+}
