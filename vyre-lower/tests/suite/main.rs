@@ -1,6 +1,7 @@
 //! Lowered programs run by an interpreter of descriptors.
 #![cfg(test)]
 
+mod fma;
 mod interpreter;
 mod loops;
 mod ops;
