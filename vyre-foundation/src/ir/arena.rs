@@ -55,10 +55,11 @@ pub enum ArenaError {
     TooMany(&'static str),
 }
 
-/// Where the arena's nodes and expressions went.
+/// Where the arena's nodes, expressions and variables went.
 #[derive(Clone, Debug, Default)]
 pub struct Renumbering {
     nodes: Vec<Option<NodeId>>,
+    vars: Vec<Option<VarId>>,
     exprs: Vec<Option<ExprId>>,
 }
 
@@ -66,6 +67,11 @@ impl Renumbering {
     /// The finished program's id of an arena node, unless it stood nowhere.
     pub fn node(&self, id: NodeId) -> Option<NodeId> {
         self.nodes.get(id.index()).copied().flatten()
+    }
+
+    /// The finished program's id of an arena variable, unless no node names it.
+    pub fn var(&self, id: VarId) -> Option<VarId> {
+        self.vars.get(id.index()).copied().flatten()
     }
 
     /// The finished program's id of an arena expression, unless it was unused.
@@ -212,8 +218,10 @@ struct Normalizer {
     source: Program,
     nodes: Vec<Option<NodeId>>,
     regions: Vec<Option<RegionId>>,
+    vars: Vec<Option<VarId>>,
     exprs: Vec<Option<ExprId>>,
     extents: Vec<Option<ExtentId>>,
+    out_vars: Vec<Variable>,
     out_nodes: Vec<Node>,
     out_regions: Vec<Vec<NodeId>>,
     out_exprs: Vec<Expr>,
@@ -235,8 +243,10 @@ impl Normalizer {
         Ok(Self {
             nodes: vec![None; source.nodes.len()],
             regions: vec![None; source.regions.len()],
+            vars: vec![None; source.vars.len()],
             exprs: vec![None; source.exprs.len()],
             extents: vec![None; source.extents.len()],
+            out_vars: Vec::new(),
             out_nodes: Vec::new(),
             out_regions: Vec::new(),
             out_exprs: Vec::new(),
@@ -261,10 +271,12 @@ impl Normalizer {
             Launch::Workgroups { size, .. } => Launch::Workgroups { size, count: mapped },
         };
         self.place_region(RegionId::new(0))?;
+        self.number_vars();
         // Nodes are numbered; now that every `Result` can be mapped, number the expressions.
         self.number_exprs()?;
-        let renumbering = Renumbering { nodes: self.nodes, exprs: self.exprs };
+        let renumbering = Renumbering { nodes: self.nodes, vars: self.vars, exprs: self.exprs };
         let program = Program {
+            vars: self.out_vars,
             nodes: self.out_nodes,
             regions: self.out_regions,
             exprs: self.out_exprs,
@@ -346,6 +358,19 @@ impl Normalizer {
             in_range("variable", var.raw(), self.source.vars.len())?;
         }
         Ok(())
+    }
+
+    /// Numbers variables by the first node that names them, in text order; others are dropped.
+    fn number_vars(&mut self) {
+        for node in &mut self.out_nodes {
+            if let Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } = node {
+                let Some(slot) = self.vars.get_mut(var.index()) else { continue };
+                *var = *slot.get_or_insert_with(|| {
+                    self.out_vars.push(self.source.vars[var.index()].clone());
+                    VarId::new(self.out_vars.len() as u32 - 1)
+                });
+            }
+        }
     }
 
     /// Numbers expressions by first use in text order, operands before users.

@@ -11,7 +11,7 @@ use super::{
 ///
 /// A program is made by the builder, the text parser, the wire decoder or an optimiser pass, all through
 /// [`super::Arena`], and is always in normal form: nodes and regions numbered in the order of the text,
-/// expressions by first use, operands before users, nothing unused. So equal programs are equal values,
+/// variables and expressions by first use, operands before users, nothing unused. So equal programs are equal values,
 /// with equal text and wire bytes. It may still be wrong: [`crate::check::check`] decides.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Program {
