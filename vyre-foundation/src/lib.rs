@@ -9,3 +9,4 @@ pub mod ir;
 pub mod launch;
 pub mod machine;
 pub mod opt;
+pub mod text;

@@ -1,0 +1,47 @@
+//! The operations of host-side extents in text, one row each.
+
+use crate::ir::{Extent, ExtentId};
+
+/// One operation of two extents.
+#[derive(Clone, Copy)]
+pub(crate) struct ExtentOp {
+    /// Its name in a call, or its symbol.
+    pub(crate) text: &'static str,
+    /// The symbol's binding strength; 0 for a name.
+    pub(crate) precedence: u8,
+    /// Makes the extent.
+    pub(crate) make: fn(ExtentId, ExtentId) -> Extent,
+}
+
+const OPS: [ExtentOp; 6] = [
+    ExtentOp { text: "+", precedence: 11, make: Extent::Add },
+    ExtentOp { text: "-", precedence: 11, make: Extent::Sub },
+    ExtentOp { text: "*", precedence: 12, make: Extent::Mul },
+    ExtentOp { text: "ceil_div", precedence: 0, make: Extent::CeilDiv },
+    ExtentOp { text: "min", precedence: 0, make: Extent::Min },
+    ExtentOp { text: "max", precedence: 0, make: Extent::Max },
+];
+
+impl ExtentOp {
+    /// The operation with this symbol.
+    pub(crate) fn from_symbol(symbol: &str) -> Option<Self> {
+        OPS.into_iter().find(|op| op.precedence > 0 && op.text == symbol)
+    }
+
+    /// The operation with this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        OPS.into_iter().find(|op| op.precedence == 0 && op.text == name)
+    }
+
+    /// The operation and operands of an extent that has operands.
+    pub(crate) fn of(extent: Extent) -> Option<(Self, ExtentId, ExtentId)> {
+        let [a, b] = extent.operands()?;
+        let op = OPS.into_iter().find(|op| (op.make)(a, b) == extent)?;
+        Some((op, a, b))
+    }
+
+    /// The names, for suggestions.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        OPS.into_iter().filter(|op| op.precedence == 0).map(|op| op.text)
+    }
+}

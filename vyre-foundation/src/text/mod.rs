@@ -1,0 +1,22 @@
+//! The text form of programs, `.vyre`.
+//!
+//! [`print`] and [`parse`] are inverse: `parse(&print(p))` gives `p` for every program whose declarations
+//! have distinct names. Both take any depth of expressions and blocks without recursion. Shared and deep
+//! expressions are named by `let`, so that a text is linear in its program. `docs/LANGUAGE.md` has the
+//! grammar.
+
+mod error;
+mod extent;
+mod infer;
+mod lex;
+mod literal;
+mod parse;
+mod print;
+mod span;
+mod suggest;
+pub(crate) mod words;
+
+pub use error::TextError;
+pub use parse::parse;
+pub use print::{print, print_with_map};
+pub use span::{SourceMap, Span};
