@@ -241,10 +241,11 @@ fn variables_are_declared_once_and_used_in_scope() {
     let mut k = Kernel::domain();
     let (body, zero) = (k.body, k.lit(0));
     let x = k.variable("x", DataType::U32);
-    k.variable("y", DataType::U32);
+    let y = k.variable("y", DataType::U32);
     k.arena.push(body, Node::Get { var: x });
     k.arena.push(body, Node::Declare { var: x, init: zero });
     k.arena.push(body, Node::Declare { var: x, init: zero });
+    k.arena.push(body, Node::Set { var: y, value: zero });
     assert_eq!(k.codes(), [Code::VariableScope; 3]);
 }
 
