@@ -7,7 +7,7 @@ use std::panic::Location;
 use vyre_spec::ops::AtomicOp;
 use vyre_spec::{Element, class};
 
-use super::{IntoExtent, IntoVal, Kernel, Val};
+use super::{IntoExtent, IntoIndex, IntoVal, Kernel, Val};
 use crate::ir::{BufferId, Count, Expr, Node, Place};
 
 /// An array of elements of type `T`; the kind `K` says what may be done with it.
@@ -131,9 +131,9 @@ impl<'k, T: Element, K: Bound> Array<'k, T, K> {
 impl<'k, T: Element, K: Loads> Array<'k, T, K> {
     /// Reads an element.
     #[track_caller]
-    pub fn load<I: class::Int>(self, index: impl IntoVal<'k, I>) -> Val<'k, T> {
+    pub fn load(self, index: impl IntoIndex<'k>) -> Val<'k, T> {
         let at = Location::caller();
-        let index = index.expr(self.kernel, at);
+        let index = index.index(self.kernel, at);
         self.kernel.push_result(Node::Load { place: self.place, index }, at)
     }
 }
@@ -141,9 +141,9 @@ impl<'k, T: Element, K: Loads> Array<'k, T, K> {
 impl<'k, T: Element, K: Stores> Array<'k, T, K> {
     /// Writes an element.
     #[track_caller]
-    pub fn store<I: class::Int>(self, index: impl IntoVal<'k, I>, value: impl IntoVal<'k, T>) {
+    pub fn store(self, index: impl IntoIndex<'k>, value: impl IntoVal<'k, T>) {
         let at = Location::caller();
-        let (index, value) = (index.expr(self.kernel, at), value.expr(self.kernel, at));
+        let (index, value) = (index.index(self.kernel, at), value.expr(self.kernel, at));
         self.kernel.push(Node::Store { place: self.place, index, value }, at);
     }
 }
@@ -155,13 +155,9 @@ macro_rules! atomic_row {
             ///
             /// Gives the old element.
             #[track_caller]
-            pub fn $name<I: class::Int>(
-                self,
-                index: impl IntoVal<'k, I>,
-                value: impl IntoVal<'k, T>,
-            ) -> Val<'k, T> {
+            pub fn $name(self, index: impl IntoIndex<'k>, value: impl IntoVal<'k, T>) -> Val<'k, T> {
                 let at = Location::caller();
-                let (index, value) = (index.expr(self.kernel, at), value.expr(self.kernel, at));
+                let (index, value) = (index.index(self.kernel, at), value.expr(self.kernel, at));
                 let node = Node::Atomic { op: $op, place: self.place, index, value, expected: None };
                 self.kernel.push_result(node, at)
             }
@@ -173,14 +169,14 @@ macro_rules! atomic_row {
             ///
             /// Gives the old element.
             #[track_caller]
-            pub fn $name<I: class::Int>(
+            pub fn $name(
                 self,
-                index: impl IntoVal<'k, I>,
+                index: impl IntoIndex<'k>,
                 expected: impl IntoVal<'k, T>,
                 value: impl IntoVal<'k, T>,
             ) -> Val<'k, T> {
                 let at = Location::caller();
-                let index = index.expr(self.kernel, at);
+                let index = index.index(self.kernel, at);
                 let expected = Some(expected.expr(self.kernel, at));
                 let value = value.expr(self.kernel, at);
                 let node = Node::Atomic { op: $op, place: self.place, index, value, expected };

@@ -67,5 +67,5 @@ pub use error::{BuildError, Finding};
 pub use extent::{Extent, IntoExtent};
 pub use kernel::Kernel;
 pub use launch::{AxisCount, Workgroup};
-pub use val::{IntoVal, Val};
+pub use val::{IntoIndex, IntoVal, Val};
 pub use var::Var;

@@ -56,10 +56,10 @@ fn constants_stand_on_either_side_and_shift_amounts_are_unsigned() {
     let program = body(|k, i| {
         let out = k.read_write::<i32>("out");
         let x = i.bitcast::<i32>();
-        out.store(0u32, 7 - x);
-        out.store(1u32, x - 7);
-        out.store(2u32, 1i32 << i);
-        out.store(3u32, x >> 3);
+        out.store(0, 7 - x);
+        out.store(1, x - 7);
+        out.store(2, 1i32 << i);
+        out.store(3, x >> 3);
     });
     let stored: Vec<Expr> = program
         .nodes()
@@ -231,7 +231,7 @@ fn launches_are_counted_and_statements_need_one() {
 
     let early = Kernel::build("early", |k| {
         let x = k.read_write::<u32>("x");
-        let first = x.load(0u32);
+        let first = x.load(0);
         k.domain([x.len()], |[i]| x.store(i, first));
     });
     let error = early.unwrap_err();

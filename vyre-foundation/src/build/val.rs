@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use vyre_spec::{Element, Value};
+use vyre_spec::{Element, Value, class};
 
 use super::kernel::Caller;
 use super::{Extent, IntoExtent, Kernel};
@@ -59,6 +59,10 @@ mod sealed {
     pub trait Sealed<T> {}
     impl<T: Element> Sealed<T> for T {}
     impl<T: Element> Sealed<T> for Val<'_, T> {}
+
+    pub trait Index {}
+    impl Index for u32 {}
+    impl<T: super::class::Int> Index for Val<'_, T> {}
 }
 
 /// What may stand for a value of type `T`: a handle, or a Rust value as a constant.
@@ -80,5 +84,23 @@ impl<'k, T: Element> IntoVal<'k, T> for Val<'k, T> {
         }
         kernel.report_mixed("an operand", at);
         kernel.placeholder(T::TYPE, at)
+    }
+}
+
+/// What may index an array: an integer [`Val`], or a constant, which is a `u32`.
+pub trait IntoIndex<'k>: sealed::Index {
+    #[doc(hidden)]
+    fn index(self, kernel: &'k Kernel, at: &'static Location<'static>) -> ExprId;
+}
+
+impl<'k> IntoIndex<'k> for u32 {
+    fn index(self, kernel: &'k Kernel, at: Caller) -> ExprId {
+        self.expr(kernel, at)
+    }
+}
+
+impl<'k, T: class::Int> IntoIndex<'k> for Val<'k, T> {
+    fn index(self, kernel: &'k Kernel, at: Caller) -> ExprId {
+        self.expr(kernel, at)
     }
 }
