@@ -8,10 +8,15 @@ use crate::{
     workspace::{Workspace, features},
 };
 
-/// What `cargo xtask demo` runs after the demo itself, each as arguments of `vyre-wgpu`. `{dir}` is a directory under
-/// `target` for what they write.
+/// What `cargo xtask demo` runs after the demo itself, as arguments of `vyre-wgpu`. `{dir}` is where [`write_inputs`]
+/// puts its files, and where the outputs go.
 const JOBS: &[&str] = &[
-    "run examples/byte_histogram.vyre --in data=LICENSE-APACHE --out histogram={dir}/histogram.npy --verify",
+    "run examples/byte_histogram.vyre --in data=LICENSE-APACHE --pad --param bytes=@LICENSE-APACHE \
+     --in histogram={dir}/zeros.u32 --out histogram={dir}/histogram.npy --verify",
+    "run examples/saxpy.vyre --param a=2.5 --in x={dir}/x.f32 --in y={dir}/y.f32 --out y={dir}/saxpy.npy --verify",
+    "run examples/reduction.vyre --in x={dir}/x.f32 --out sums={dir}/sums.npy --verify",
+    "run examples/matmul.vyre --param m=128 --param n=128 --param k=128 --in a={dir}/x.f32 --in b={dir}/y.f32 \
+     --out c={dir}/product.npy --verify",
 ];
 
 const COMMAND: [&str; 4] = ["-p", "vyre-driver-wgpu", "--bin", "vyre-wgpu"];
@@ -22,14 +27,26 @@ pub(crate) fn demo(workspace: &Workspace, software: bool) -> Result<(), Error> {
     let demo = [&["run", "--release"], &COMMAND[..], &["--", "demo"]].concat();
     find_device(cargo(root, &demo, &environment), software, "demo")?;
     let dir = root.join("target/xtask/demo");
-    fs::create_dir_all(&dir).map_err(Error::io(&dir))?;
+    write_inputs(&dir)?;
     for job in JOBS {
         let job = job.replace("{dir}", "target/xtask/demo");
-        let job: Vec<&str> = job.split(' ').collect();
+        let job: Vec<&str> = job.split_whitespace().collect();
         let run = [&["run", "--release"], &COMMAND[..], &["--features", "cli", "--"], &job].concat();
         cargo(root, &run, &environment)?;
     }
     println!("the demo and {} job(s) ran, each verified; their outputs are in {}", JOBS.len(), dir.display());
+    Ok(())
+}
+
+/// Raw little-endian elements: two 128 by 128 matrices of f32, and 256 zeros of u32.
+fn write_inputs(dir: &Path) -> Result<(), Error> {
+    fs::create_dir_all(dir).map_err(Error::io(dir))?;
+    let matrix =
+        |step: u16| (0..128 * 128).flat_map(|i| (f32::from(i % step) / 8.0 - 9.0).to_le_bytes()).collect();
+    for (name, bytes) in [("x.f32", matrix(251)), ("y.f32", matrix(127)), ("zeros.u32", vec![0; 1024])] {
+        let path = dir.join(name);
+        fs::write(&path, bytes).map_err(Error::io(&path))?;
+    }
     Ok(())
 }
 
