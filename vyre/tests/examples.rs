@@ -6,8 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use vyre::foundation::check::check;
 use vyre::foundation::launch::Params;
 use vyre::foundation::machine::{self, MachineOptions};
+use vyre::foundation::text;
 use vyre::prelude::*;
 
 #[allow(dead_code, reason = "its main reads a command line")]
@@ -47,6 +49,19 @@ fn small(len: u32, seed: u32) -> Vec<f32> {
         .map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 13) % 9)
         .map(|v| v as f32 - 4.0)
         .collect()
+}
+
+#[test]
+fn text_and_rust_give_one_program() {
+    for (name, build) in EXAMPLES {
+        let text = fs::read_to_string(root().join(format!("examples/{name}.vyre"))).unwrap();
+        let (parsed, _) = text::parse(&text).unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
+        let built = build().unwrap();
+        assert_eq!(parsed, *built, "{name}");
+        let (printed, _) = text::parse(&text::print(&built)).unwrap();
+        assert_eq!(printed, *built, "{name}, printed");
+        assert!(check(parsed).is_ok());
+    }
 }
 
 #[test]
