@@ -256,7 +256,19 @@ fn threads_share_the_backend() {
                     let bindings = vec![Binding { buffer: source, len }, Binding { buffer: target, len }];
                     list.push(run(pipeline, bindings));
                     list.read(Span { buffer: target, offset: 0, len });
-                    let reads = backend.submit(&list).unwrap().wait(None).unwrap();
+                    let work = backend.submit(&list).unwrap();
+                    // Every way of waiting, while other threads do the same.
+                    let timeout = match round % 3 {
+                        0 => None,
+                        1 => Some(Duration::from_secs(600)),
+                        _ => {
+                            while !work.is_finished() {
+                                std::thread::yield_now();
+                            }
+                            Some(Duration::from_secs(600))
+                        }
+                    };
+                    let reads = work.wait(timeout).unwrap();
                     assert_eq!(reads, [words((0..n).map(|i| 2 * (i * thread + round) + 1))]);
                 }
             });
