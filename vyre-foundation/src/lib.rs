@@ -5,8 +5,10 @@
 pub mod build;
 pub mod check;
 pub mod diag;
+pub mod digest;
 pub mod ir;
 pub mod launch;
 pub mod machine;
 pub mod opt;
 pub mod text;
+pub mod wire;

@@ -1,6 +1,9 @@
 //! The text form: what parses to what, that printing and parsing are inverse, and what errors say.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod samples;
+
+use samples::{EVERYTHING, REFUSED, body};
 use vyre_foundation::ir::{
     Arena, Array, Buffer, Count, Expr, ExprId, Extent, Launch, Node, NodeId, Param, Place, Program, RegionId,
     Variable,
@@ -36,49 +39,9 @@ fn round(p: &Program) {
     }
 }
 
-/// A body in a program with some of everything declared.
-fn body(statements: &str) -> String {
-    format!(
-        "program p {{
-            param n: u32; param a: f32; param s: i32 specialize;
-            buffer x: readonly f32[]; buffer y: readwrite f32[len(x)]; buffer h: readwrite u32[256];
-            buffer z: readwrite i32[]; shared tile: f32[256]; private scratch: u32[4];
-            launch workgroups(ceil_div(len(x), 64)) size(64) {{ {statements} }}
-        }}"
-    )
-}
-
-const EVERYTHING: &str = "
-    // Every statement once.
-    let i = global_id.x;
-    let xi = load x[i];
-    store y[i] = a * xi + xi;
-    let old = atomic_add h[i % 256], 1;
-    atomic_max h[old], 7;
-    let was = atomic_compare_exchange h[3], old, old + 1;
-    store scratch[0] = was;
-    var acc: f32 = 0.0;
-    set acc = acc + x[i + 1];
-    let so_far = get acc;
-    if xi > 1.0 && so_far <= 2.0 { store y[0] = 1.0; } else if xi < -1.0 { return; } else { trap 7, i; }
-    for k in 0..n { if k == 3 { continue; } store scratch[k] = k; }
-    for k in s..10i32 step 2i32 { store z[convert<u32>(k)] = -k; }
-    while { let w = load scratch[1]; } w < 5 { store scratch[1] = w + 1; break; }
-    while n < 4 { store scratch[2] = 0; }
-    barrier workgroup;
-    store tile[local_index] = fma(xi, a, so_far);
-    barrier workgroup_and_storage;
-    let total = subgroup_add i;
-    let other = subgroup_shuffle total, subgroup_lane ^ 1;
-    store h[0] = select(other > total, other, bitcast<u32>(xi)) << 3 | len(x) & ~i;
-";
-
 #[test]
 fn everything_round_trips() {
-    // `~` is the one thing that the language lacks: complement is `!`.
-    let text = body(EVERYTHING);
-    assert_eq!(errors(&text).len(), 1);
-    round(&program(&text.replace('~', "!")));
+    round(&program(&body(EVERYTHING)));
 }
 
 #[test]
@@ -317,18 +280,10 @@ fn extents_group_and_may_name_what_comes_later() {
 
 #[test]
 fn programs_that_the_checker_refuses_round_trip_too() {
-    // A result that is read before it exists, and one whose block has ended.
-    round(&program(&body(
-        "store h[0] = result(2); if n < 1 { let k = load h[1]; store h[3] = k; } store h[2] = result(2);",
-    )));
-    // A loop variable outside of its loop, and the result of a node that has none.
-    round(&program(&body(
-        "store h[0] = loop_var(1); for i in 0..3 { store h[i] = i; } store h[1] = result(0);",
-    )));
-    // Ids that mean another kind of node, and a loop whose bounds read what comes later.
-    round(&program(&body("for i in result(2)..3i32 step 1i32 { } let k = load z[0]; store z[0] = k;")));
-    // Variables that are declared twice, late or never.
-    round(&program(&body("var u: u32 = 1; declare u = 2;")));
+    for statements in REFUSED {
+        round(&program(&body(statements)));
+    }
+    // Variables that are declared late or never.
     let mut arena = Arena::new("p");
     let var = |name: &str| Variable { name: name.into(), ty: DataType::F32 };
     let (u, v, w) = (arena.var(var("u")), arena.var(var("v")), arena.var(var("w")));
@@ -501,4 +456,66 @@ fn an_excerpt_shows_the_line() {
     assert!(shown.contains("kernel.vyre:2:19"), "{shown}");
     assert!(shown.contains("launch domain(n) { }"), "{shown}");
     assert!(shown.contains("V0002"), "{shown}");
+}
+
+#[test]
+fn no_damage_to_the_text_is_fatal_or_without_a_place() {
+    let text = body(&EVERYTHING.replace("    ", " ")).replace("            ", " ");
+    let mut tried = 0;
+    let mut still_programs = 0;
+    let mut check = |damaged: &str| {
+        tried += 1;
+        match parse(damaged) {
+            Ok((p, _)) => {
+                still_programs += 1;
+                round(&p);
+            }
+            Err(errors) => {
+                assert!(!errors.is_empty() && errors.len() <= 100);
+                for error in errors {
+                    assert!(error.line >= 1 && error.column >= 1);
+                    assert!(damaged.get(error.span.range()).is_some(), "{error}");
+                }
+            }
+        }
+    };
+    let tokens: Vec<&str> = text.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
+    let spare = [
+        "0",
+        "-1",
+        "4294967296",
+        "u32",
+        "(",
+        ")",
+        "{",
+        "}",
+        ";",
+        "let ",
+        "é",
+        "`",
+        "//",
+        "..",
+        "<f32>",
+        "1e99",
+    ];
+    for at in 0..tokens.len() {
+        let (before, after) = (tokens[..at].concat(), tokens[at + 1..].concat());
+        check(&(before.clone() + &after));
+        for new in spare {
+            check(&format!("{before}{new}{after}"));
+            check(&format!("{before}{new}{}{after}", tokens[at]));
+        }
+        let mut swapped = tokens.clone();
+        swapped.swap(at, tokens.len() - 1 - at);
+        check(&swapped.concat());
+        if at + 1 < tokens.len() {
+            swapped.swap(at, at + 1);
+            check(&swapped.concat());
+        }
+    }
+    for at in 0..text.len() {
+        check(&text[..at]);
+    }
+    assert!(tried > 10_000, "{tried}");
+    assert!(still_programs > 100, "{still_programs}");
 }

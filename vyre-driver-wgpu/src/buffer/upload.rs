@@ -63,33 +63,10 @@ impl Staging {
     pub(crate) fn recycle(self, encoder: &CommandEncoder) {
         for staging in self.buffers {
             let buffer = staging.buffer().clone();
-            // A callback that is dropped without a call discards the buffer too.
-            let owner = Recycled { staging: Some(staging) };
-            encoder.map_buffer_on_submit(&buffer, MapMode::Write, .., move |result| {
-                owner.settle(result.is_ok())
+            encoder.map_buffer_on_submit(&buffer, MapMode::Write, .., move |result| match result {
+                Ok(()) => drop(staging),
+                Err(_) => staging.discard(),
             });
-        }
-    }
-}
-
-/// A staging buffer on its way back to the pool, which holds mapped ones only.
-struct Recycled {
-    staging: Option<PoolBuffer>,
-}
-
-impl Recycled {
-    fn settle(mut self, mapped: bool) {
-        let staging = self.staging.take();
-        if let (Some(staging), false) = (staging, mapped) {
-            staging.discard();
-        }
-    }
-}
-
-impl Drop for Recycled {
-    fn drop(&mut self) {
-        if let Some(staging) = self.staging.take() {
-            staging.discard();
         }
     }
 }

@@ -1,10 +1,12 @@
-//! The operations of host-side extents in text, one row each.
+//! The operations of host-side extents in text and wire form, one row each.
 
 use crate::ir::{Extent, ExtentId};
 
 /// One operation of two extents.
 #[derive(Clone, Copy)]
 pub(crate) struct ExtentOp {
+    /// Its wire tag.
+    pub(crate) tag: u8,
     /// Its name in a call, or its symbol.
     pub(crate) text: &'static str,
     /// The symbol's binding strength; 0 for a name.
@@ -14,12 +16,12 @@ pub(crate) struct ExtentOp {
 }
 
 const OPS: [ExtentOp; 6] = [
-    ExtentOp { text: "+", precedence: 11, make: Extent::Add },
-    ExtentOp { text: "-", precedence: 11, make: Extent::Sub },
-    ExtentOp { text: "*", precedence: 12, make: Extent::Mul },
-    ExtentOp { text: "ceil_div", precedence: 0, make: Extent::CeilDiv },
-    ExtentOp { text: "min", precedence: 0, make: Extent::Min },
-    ExtentOp { text: "max", precedence: 0, make: Extent::Max },
+    ExtentOp { tag: 3, text: "+", precedence: 11, make: Extent::Add },
+    ExtentOp { tag: 4, text: "-", precedence: 11, make: Extent::Sub },
+    ExtentOp { tag: 5, text: "*", precedence: 12, make: Extent::Mul },
+    ExtentOp { tag: 6, text: "ceil_div", precedence: 0, make: Extent::CeilDiv },
+    ExtentOp { tag: 7, text: "min", precedence: 0, make: Extent::Min },
+    ExtentOp { tag: 8, text: "max", precedence: 0, make: Extent::Max },
 ];
 
 impl ExtentOp {
@@ -31,6 +33,11 @@ impl ExtentOp {
     /// The operation with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         OPS.into_iter().find(|op| op.precedence == 0 && op.text == name)
+    }
+
+    /// The operation with this wire tag.
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
+        OPS.into_iter().find(|op| op.tag == tag)
     }
 
     /// The operation and operands of an extent that has operands.

@@ -6,7 +6,7 @@
 //! grammar.
 
 mod error;
-mod extent;
+pub(crate) mod extent;
 mod infer;
 mod lex;
 mod literal;
@@ -14,7 +14,7 @@ mod parse;
 mod print;
 mod span;
 mod suggest;
-pub(crate) mod words;
+mod words;
 
 pub use error::TextError;
 pub use parse::parse;

@@ -123,7 +123,18 @@ impl Parser<'_> {
 
     /// Whether a minus sign and a number come next: together they are a literal.
     pub(super) fn at_signed_number(&self) -> bool {
-        self.is_symbol(0, "-") && (matches!(self.token(1).0, Tok::Number(_)) || self.is_word(1, "inf"))
+        let number = matches!(self.token(1).0, Tok::Number(_));
+        self.is_symbol(0, "-") && (number || (self.is_word(1, "inf") && self.type_argument(2).is_some()))
+    }
+
+    /// The type of `<type>` at the token so far ahead.
+    fn type_argument(&self, ahead: usize) -> Option<DataType> {
+        match *self.token(ahead + 1).0 {
+            Tok::Word(word) if self.is_symbol(ahead, "<") && self.is_symbol(ahead + 2, ">") => {
+                DataType::from_name(word)
+            }
+            _ => None,
+        }
     }
 
     fn operand(&mut self) -> Parse<Start<ExprId, Callee>> {
@@ -157,12 +168,8 @@ impl Parser<'_> {
     }
 
     fn word_operand(&mut self, word: &str, span: Span, negative: bool) -> Parse<Start<ExprId, Callee>> {
-        if self.is_symbol(1, "<") && self.is_symbol(3, ">") {
-            if let Tok::Word(ty) = self.token(2).0 {
-                if let Some(ty) = DataType::from_name(ty) {
-                    return self.typed(word, ty, span, negative);
-                }
-            }
+        if let Some(ty) = self.type_argument(1) {
+            return self.typed(word, ty, span, negative);
         }
         if self.is_symbol(1, "(") {
             return self.call(word, span);

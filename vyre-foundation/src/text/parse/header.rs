@@ -6,11 +6,11 @@ use vyre_spec::{Access, DataType};
 
 use super::scope::Declared;
 use super::{Failed, Parse, Parser};
+use crate::check::is_reserved;
 use crate::diag::Code;
 use crate::ir::{Arena, Array, Buffer, BufferId, Count, Extent, Launch, Param, Variable};
 use crate::text::lex::Tok;
 use crate::text::suggest::closest;
-use crate::text::words::is_reserved;
 use crate::text::{Span, TextError};
 
 /// The declarations, by their first word.
@@ -27,7 +27,7 @@ impl<'a> Parser<'a> {
     pub(super) fn header(&mut self) -> Parse<()> {
         let start = self.span();
         self.expect_word("program")?;
-        let (name, _) = self.new_name("the program's name")?;
+        let (name, _) = self.name("the program's name")?;
         self.arena = Arena::new(name);
         self.map.program = start.to(self.last_span());
         self.expect_symbol("{")?;

@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
     fn simple(&mut self) -> Parse<()> {
         let start = self.span();
         let Some(word) = self.word() else { return self.expected("a statement".to_owned()) };
-        if let Some(node) = self.giving(start)? {
+        if let Some(node) = self.giving()? {
             self.node(node, start.to(self.last_span()));
             return Ok(());
         }
@@ -102,8 +102,9 @@ impl<'a> Parser<'a> {
         self.fail(error)
     }
 
-    /// Reads a node that gives a result, if the next word begins one.
-    fn giving(&mut self, start: Span) -> Parse<Option<Node>> {
+    /// Reads a node that gives a result, if the next word begins one. That an op has the operands it takes is
+    /// for the checker to say.
+    fn giving(&mut self) -> Parse<Option<Node>> {
         let Some(word) = self.word() else { return Ok(None) };
         if let Some(op) = AtomicOp::from_name(word) {
             self.bump();
@@ -111,7 +112,6 @@ impl<'a> Parser<'a> {
             self.expect_symbol(",")?;
             let (first, _) = self.expression()?;
             let second = self.second()?;
-            self.arity(word, start, op.rule().takes_expected(), second.is_some())?;
             let (expected, value) = second.map_or((None, first), |value| (Some(first), value));
             return Ok(Some(Node::Atomic { op, place, index, value, expected }));
         }
@@ -119,7 +119,6 @@ impl<'a> Parser<'a> {
             self.bump();
             let (value, _) = self.expression()?;
             let lane = self.second()?;
-            self.arity(word, start, op.rule().takes_lane(), lane.is_some())?;
             return Ok(Some(Node::Subgroup { op, value, lane }));
         }
         match word {
@@ -141,15 +140,6 @@ impl<'a> Parser<'a> {
         if self.eat_symbol(",") { Ok(Some(self.expression()?.0)) } else { Ok(None) }
     }
 
-    fn arity(&mut self, word: &str, start: Span, takes_two: bool, has_two: bool) -> Parse<()> {
-        if takes_two == has_two {
-            return Ok(());
-        }
-        let count = if takes_two { "two operands" } else { "one operand" };
-        let span = start.to(self.last_span());
-        self.fail(TextError::new(Code::Syntax, span, format!("`{word}` takes {count}")))
-    }
-
     fn let_statement(&mut self, start: Span) -> Parse<()> {
         self.bump();
         let (name, at) = self.new_name("a name")?;
@@ -162,7 +152,7 @@ impl<'a> Parser<'a> {
 
     fn let_value(&mut self, whole: Span) -> Parse<ExprId> {
         let start = self.span();
-        match self.giving(start)? {
+        match self.giving()? {
             Some(node) => {
                 let end = self.last_span();
                 let node = self.node(node, whole.to(end));

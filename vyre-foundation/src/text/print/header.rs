@@ -3,6 +3,7 @@
 use super::Printer;
 use crate::ir::{Array, Count, Extent, ExtentId, Launch, Node};
 use crate::text::extent::ExtentOp;
+use crate::text::words::write_program_name;
 
 /// Nested operations that an extent's text may have; deeper and shared ones are named.
 const DEEPEST: u32 = 8;
@@ -11,7 +12,7 @@ impl Printer<'_> {
     pub(super) fn header(&mut self) {
         let program = self.program;
         self.push("program ");
-        self.name(program.name());
+        write_program_name(&mut self.out, program.name());
         self.map.program = self.from(0);
         self.push(" {\n");
         self.indent = 1;

@@ -15,7 +15,7 @@ use crate::ir::{NodeId, Program};
 use plan::Plan;
 
 /// Blocks deeper than this are indented no further, so that text stays linear.
-const DEEPEST_INDENT: usize = 32;
+const DEEPEST_INDENT: usize = 16;
 
 /// The program's text.
 pub fn print(program: &Program) -> String {
