@@ -8,6 +8,7 @@ use vyre_driver::BackendError;
 use vyre_emit_naga::{BindingKind, SpirvOptions, emit, to_spirv};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
+use vyre_foundation::opt::optimize;
 use vyre_lower::{LowerError, lower};
 use vyre_spec::CompileOptions;
 
@@ -38,13 +39,15 @@ pub(crate) fn pipeline(
     Ok(core.pipelines.insert(key, Arc::new(pipeline)))
 }
 
-/// Compiles a program: lowering, emission, and the device's own compiler.
+/// Compiles a program: the optimiser, lowering, emission, and the device's own compiler.
 pub(crate) fn build(
     core: &Core,
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Compiled, BackendError> {
-    let descriptor = lower(program, &core.profile, options).map_err(|error| refused(core, &error))?;
+    // Declarations stay as they are, so launches are computed from the program as it was given.
+    let optimized = if options.optimize { optimize(program) } else { program.clone() };
+    let descriptor = lower(&optimized, &core.profile, options).map_err(|error| refused(core, &error))?;
     let emitted = emit(&descriptor)
         .map_err(|error| BackendError::Driver { doing: "emitting a module", message: error.to_string() })?;
     let bindings: Vec<_> = emitted.bindings.iter().map(|binding| kind(binding.kind)).collect();
