@@ -1,8 +1,13 @@
 //! Diagnostics: what is wrong with a program, where, and what to do.
 
+mod render;
+
 use std::fmt;
 
 use crate::ir::{BufferId, ExprId, NodeId, ParamId, PrivateId, SharedId, VarId};
+
+pub(crate) use render::excerpt;
+pub use render::render;
 
 /// The place in a program that a diagnostic is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
