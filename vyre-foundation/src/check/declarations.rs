@@ -89,7 +89,7 @@ fn float_params(program: &Program) -> Vec<Option<ParamId>> {
 
 fn not_integer(program: &Program, param: ParamId, site: Site, code: Code) -> Diagnostic {
     let declaration = program.param(param);
-    let message = format!("an extent reads parameter `{}`, which is a {}", declaration.name, declaration.ty);
+    let message = format!("an extent reads parameter `{}`, of type {}", declaration.name, declaration.ty);
     Diagnostic::new(code, site, message)
         .with_related(Site::Param(param), "declared here")
         .with_help("extents are integers: make the parameter a u32")

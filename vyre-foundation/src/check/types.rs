@@ -9,6 +9,8 @@
 //! * An atomic works on the element type, and has an expected value just if the op takes one; a subgroup op
 //!   has a lane just if it takes one, a `u32`. A trap's address is a `u32`.
 
+use std::fmt;
+
 use vyre_spec::ops::{AtomicOp, SubgroupOp};
 use vyre_spec::{DataType, TypeSet};
 
@@ -67,6 +69,17 @@ fn evaluation_order(program: &Program) -> Vec<ExprId> {
     order
 }
 
+/// A type's name with its article.
+struct A(DataType);
+
+impl fmt::Display for A {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.0.name();
+        let article = if name.starts_with(['i', 'f']) { "an" } else { "a" };
+        write!(f, "{article} {name}")
+    }
+}
+
 struct Types<'a> {
     program: &'a Program,
     types: Vec<Option<DataType>>,
@@ -95,13 +108,13 @@ impl Types<'_> {
             Refusal::NotTaken(ty, set) => self.report(
                 Code::OperandType,
                 site,
-                format!("`{op}` does not take a {ty}"),
+                format!("`{op}` does not take {}", A(ty)),
                 format!("it takes {set}; use `convert` to change the type"),
             ),
             Refusal::Differ(needs, got) => self.report(
                 Code::OperandType,
                 site,
-                format!("`{op}` needs a {needs} here, but the operand is a {got}"),
+                format!("`{op}` needs {} here, but the operand is {}", A(needs), A(got)),
                 format!("use `convert<{needs}>(…)`"),
             ),
         }
@@ -154,7 +167,7 @@ impl Types<'_> {
                 let from = self.of(a)?;
                 let allowed = op.allows(from, to);
                 if !allowed {
-                    let message = format!("`{}` does not take a {from} to a {to}", op.name());
+                    let message = format!("`{}` does not take {} to {}", op.name(), A(from), A(to));
                     self.report(Code::OperandType, site, message, "use `convert`, or `select` on a bool");
                 }
                 allowed.then_some(to)
@@ -190,14 +203,14 @@ impl Types<'_> {
             }
             Node::Declare { var, init: value } | Node::Set { var, value } => {
                 let variable = self.program.var(var);
-                let what = format!("variable `{}` is a {}", variable.name, variable.ty);
+                let what = format!("variable `{}` is {}", variable.name, A(variable.ty));
                 self.expect(site, value, variable.ty, &what);
             }
             Node::If { condition, .. } | Node::While { condition, .. } => match self.of(condition) {
                 Some(ty) if ty != DataType::Bool => self.report(
                     Code::ConditionType,
                     site,
-                    format!("the condition is a {ty}"),
+                    format!("the condition is {}", A(ty)),
                     "conditions are bools: compare the value, such as `x != 0`",
                 ),
                 _ => {}
@@ -214,14 +227,14 @@ impl Types<'_> {
     /// Demands a type; `what` says of what and which.
     fn expect(&mut self, site: Site, value: ExprId, needs: DataType, what: &str) {
         if let Some(got) = self.of(value).filter(|&got| got != needs) {
-            let message = format!("{what}, but the value is a {got}");
+            let message = format!("{what}, but the value is {}", A(got));
             self.report(Code::OperandType, site, message, format!("use `convert<{needs}>(…)`"));
         }
     }
 
     fn index(&mut self, site: Site, place: Place, index: ExprId) {
         if let Some(ty) = self.of(index).filter(|ty| !ty.is_int()) {
-            let message = format!("the index of `{}` is a {ty}", self.program.place(place).0);
+            let message = format!("the index of `{}` is {}", self.program.place(place).0, A(ty));
             self.report(Code::IndexType, site, message, "indices are integers: use `convert<u32>(…)`");
         }
     }
@@ -229,7 +242,7 @@ impl Types<'_> {
     fn element(&mut self, site: Site, place: Place, value: ExprId, role: &str) {
         let (name, element) = self.program.place(place);
         if let Some(got) = self.of(value).filter(|&got| got != element) {
-            let message = format!("`{name}` has {element} elements, but {role} is a {got}");
+            let message = format!("`{name}` has {element} elements, but {role} is {}", A(got));
             self.report(Code::OperandType, site, message, format!("use `convert<{element}>(…)`"));
         }
     }

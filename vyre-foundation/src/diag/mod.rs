@@ -1,13 +1,15 @@
 //! Diagnostics: what is wrong with a program, where, and what to do.
 
 mod render;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
 use crate::ir::{BufferId, ExprId, NodeId, ParamId, PrivateId, SharedId, VarId};
 
 pub(crate) use render::excerpt;
-pub use render::render;
+pub use render::{render, render_printed};
 
 /// The place in a program that a diagnostic is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

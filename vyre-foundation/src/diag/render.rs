@@ -8,6 +8,8 @@ use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term;
 
 use super::{Code, Diagnostic, Site};
+use crate::ir::Program;
+use crate::text::{self, SourceMap};
 
 /// One finding as text with an excerpt: places are byte ranges of `text`, related ones have a label each.
 pub(crate) fn excerpt<'a>(
@@ -46,25 +48,23 @@ fn within(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// The findings about a program, each with an excerpt of its text.
 ///
-/// `place` gives a site's byte range in `text`, as the parser's or the printer's map does; `name` is the
+/// `map` has the program's places in `text`, from [`text::parse`] or [`text::print_with_map`]; `name` is the
 /// text's name, such as a file's.
-pub fn render(
-    findings: &[Diagnostic],
-    name: &str,
-    text: &str,
-    place: impl Fn(Site) -> Range<usize>,
-) -> String {
+pub fn render(findings: &[Diagnostic], map: &SourceMap, name: &str, text: &str) -> String {
     let mut out = String::new();
     for finding in findings {
+        let place = |site: Site| map.span(site).range();
         let related = finding.related.iter().map(|(site, label)| (place(*site), label.as_str()));
-        out += &excerpt(
-            (name, text),
-            finding.code,
-            &finding.message,
-            place(finding.site),
-            related,
-            finding.help.as_deref(),
-        );
+        let file = (name, text);
+        let help = finding.help.as_deref();
+        out += &excerpt(file, finding.code, &finding.message, place(finding.site), related, help);
     }
     out
+}
+
+/// The findings about a program that has no text, such as one from the builder, with excerpts of what
+/// [`text::print`] gives for it.
+pub fn render_printed(findings: &[Diagnostic], program: &Program) -> String {
+    let (text, map) = text::print_with_map(program);
+    render(findings, &map, program.name(), &text)
 }

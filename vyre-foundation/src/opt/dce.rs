@@ -13,17 +13,16 @@ use vyre_spec::Value;
 
 use crate::check::Checked;
 use crate::check::tree::{Enclosing, Tree, ids};
-use crate::ir::{ArenaError, Expr, ExprId, Node, NodeId, Place, Program, RegionId, VarId};
+use crate::ir::{Arena, ArenaError, Expr, ExprId, Node, NodeId, Place, Program, RegionId};
 
 use super::integer;
-use super::rewrite::{Rewriter, keep, redeclare};
+use super::rewrite::{Rewriter, keep};
 
 pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
     let tree = Tree::of(program);
     let fates = fates(program);
-    let live = Live::of(program, &tree, &fates);
-    let (arena, vars) = redeclare(program, |var| live.vars[var.index()], |extent| extent);
-    let mut rewriter = Rewriter::new(program, arena, keep);
+    let live = live(program, &tree, &fates);
+    let mut rewriter = Rewriter::new(program, Arena::with_declarations_of(program), keep);
     let mut ended = vec![false; program.regions().len()];
     // Each frame is a region, the position of its next node, and the region that its nodes go to.
     let mut stack = vec![(program.body(), 0usize, program.body())];
@@ -37,9 +36,8 @@ pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
         match fates[id.index()] {
             Fate::Gone => {}
             Fate::Becomes(block) => stack.push((block, 0, into)),
-            Fate::Stays if live.nodes[id.index()] => {
-                let node = with_vars(rewriter.set_node(id), &vars);
-                rewriter.new.arena.replace_node(id, node);
+            Fate::Stays if live[id.index()] => {
+                let node = rewriter.set_node(id);
                 rewriter.new.arena.place_node(into, id);
                 ended[into.index()] = matches!(node, Node::Break | Node::Continue | Node::Return);
                 let children = program.node(id).regions().rev();
@@ -49,16 +47,6 @@ pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
         }
     }
     rewriter.finish()
-}
-
-fn with_vars(node: Node, vars: &[Option<VarId>]) -> Node {
-    let new = |var: VarId| vars[var.index()].unwrap_or(var);
-    match node {
-        Node::Declare { var, init } => Node::Declare { var: new(var), init },
-        Node::Get { var } => Node::Get { var: new(var) },
-        Node::Set { var, value } => Node::Set { var: new(var), value },
-        other => other,
-    }
 }
 
 /// What constants make of a node.
@@ -115,86 +103,77 @@ fn fate(program: &Program, node: &Node) -> Fate {
     }
 }
 
-/// What is live.
-struct Live {
-    nodes: Vec<bool>,
-    vars: Vec<bool>,
-}
-
 enum Task {
     Node(NodeId),
     Expr(ExprId),
 }
 
-impl Live {
-    fn of(program: &Program, tree: &Tree, fates: &[Fate]) -> Self {
-        let reachable = reachable(program, tree, fates);
-        let in_reach = |id: NodeId| reachable[tree.node_regions[id.index()].index()];
-        // Who becomes live together with a variable, a private array or a loop.
-        let mut var_writes = vec![Vec::new(); program.vars().len()];
-        let mut private_writes = vec![Vec::new(); program.privates().len()];
-        let mut jumps = vec![Vec::new(); program.nodes().len()];
-        let mut tasks = Vec::new();
-        for (id, node) in ids(program).filter(|&(id, _)| in_reach(id)) {
-            match *node {
-                Node::Declare { var, .. } | Node::Set { var, .. } => var_writes[var.index()].push(id),
-                Node::Store { place: Place::Private(array), .. } => private_writes[array.index()].push(id),
-                Node::Break | Node::Continue => {
-                    if let Enclosing::Body(holder) = tree.loops[tree.node_regions[id.index()].index()] {
-                        jumps[holder.index()].push(id);
-                    }
-                }
-                Node::Store { .. }
-                | Node::Atomic { .. }
-                | Node::While { .. }
-                | Node::Return
-                | Node::Barrier { .. }
-                | Node::Trap { .. } => tasks.push(Task::Node(id)),
-                Node::Load { .. }
-                | Node::Get { .. }
-                | Node::If { .. }
-                | Node::For { .. }
-                | Node::Subgroup { .. } => {}
-            }
-        }
-        let mut live =
-            Self { nodes: vec![false; program.nodes().len()], vars: vec![false; program.vars().len()] };
-        let mut exprs = vec![false; program.exprs().len()];
-        while let Some(task) = tasks.pop() {
-            match task {
-                Task::Expr(id) => {
-                    if !std::mem::replace(&mut exprs[id.index()], true) {
-                        let expr = program.expr(id);
-                        tasks.extend(expr.operands().map(Task::Expr));
-                        tasks.extend(expr.node().map(Task::Node));
-                    }
-                }
-                Task::Node(id) => {
-                    if std::mem::replace(&mut live.nodes[id.index()], true) {
-                        continue;
-                    }
-                    let node = program.node(id);
-                    if fates[id.index()] == Fate::Stays {
-                        tasks.extend(node.operands().map(Task::Expr));
-                    }
-                    tasks.extend(jumps[id.index()].drain(..).map(Task::Node));
-                    let parent = tree.parents[tree.node_regions[id.index()].index()];
-                    tasks.extend(parent.map(|(holder, _)| Task::Node(holder)));
-                    match *node {
-                        Node::Get { var } | Node::Declare { var, .. } | Node::Set { var, .. } => {
-                            live.vars[var.index()] = true;
-                            tasks.extend(var_writes[var.index()].drain(..).map(Task::Node));
-                        }
-                        Node::Load { place: Place::Private(array), .. } => {
-                            tasks.extend(private_writes[array.index()].drain(..).map(Task::Node));
-                        }
-                        _ => {}
-                    }
+/// Which nodes are live.
+fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
+    let reachable = reachable(program, tree, fates);
+    let in_reach = |id: NodeId| reachable[tree.node_regions[id.index()].index()];
+    // Who becomes live together with a variable, a private array or a loop.
+    let mut var_writes = vec![Vec::new(); program.vars().len()];
+    let mut private_writes = vec![Vec::new(); program.privates().len()];
+    let mut jumps = vec![Vec::new(); program.nodes().len()];
+    let mut tasks = Vec::new();
+    for (id, node) in ids(program).filter(|&(id, _)| in_reach(id)) {
+        match *node {
+            Node::Declare { var, .. } | Node::Set { var, .. } => var_writes[var.index()].push(id),
+            Node::Store { place: Place::Private(array), .. } => private_writes[array.index()].push(id),
+            Node::Break | Node::Continue => {
+                if let Enclosing::Body(holder) = tree.loops[tree.node_regions[id.index()].index()] {
+                    jumps[holder.index()].push(id);
                 }
             }
+            Node::Store { .. }
+            | Node::Atomic { .. }
+            | Node::While { .. }
+            | Node::Return
+            | Node::Barrier { .. }
+            | Node::Trap { .. } => tasks.push(Task::Node(id)),
+            Node::Load { .. }
+            | Node::Get { .. }
+            | Node::If { .. }
+            | Node::For { .. }
+            | Node::Subgroup { .. } => {}
         }
-        live
     }
+    let mut live = vec![false; program.nodes().len()];
+    let mut exprs = vec![false; program.exprs().len()];
+    while let Some(task) = tasks.pop() {
+        match task {
+            Task::Expr(id) => {
+                if !std::mem::replace(&mut exprs[id.index()], true) {
+                    let expr = program.expr(id);
+                    tasks.extend(expr.operands().map(Task::Expr));
+                    tasks.extend(expr.node().map(Task::Node));
+                }
+            }
+            Task::Node(id) => {
+                if std::mem::replace(&mut live[id.index()], true) {
+                    continue;
+                }
+                let node = program.node(id);
+                if fates[id.index()] == Fate::Stays {
+                    tasks.extend(node.operands().map(Task::Expr));
+                }
+                tasks.extend(jumps[id.index()].drain(..).map(Task::Node));
+                let parent = tree.parents[tree.node_regions[id.index()].index()];
+                tasks.extend(parent.map(|(holder, _)| Task::Node(holder)));
+                match *node {
+                    Node::Get { var } | Node::Declare { var, .. } | Node::Set { var, .. } => {
+                        tasks.extend(var_writes[var.index()].drain(..).map(Task::Node));
+                    }
+                    Node::Load { place: Place::Private(array), .. } => {
+                        tasks.extend(private_writes[array.index()].drain(..).map(Task::Node));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    live
 }
 
 /// For each region, whether constants let it run.

@@ -4,10 +4,7 @@
 use vyre_spec::DataType;
 
 use crate::check::{Checked, Facts};
-use crate::ir::{
-    Arena, ArenaError, Buffer, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Program,
-    RegionId, VarId,
-};
+use crate::ir::{Arena, ArenaError, Expr, ExprId, Node, NodeId, Program, RegionId};
 
 /// A program being rewritten.
 pub(super) struct Rewriter<'a, R> {
@@ -126,45 +123,4 @@ impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
     pub(super) fn finish(self) -> Result<Program, ArenaError> {
         Ok(self.new.arena.finish()?.0)
     }
-}
-
-/// An arena with the program's declarations, but for variables that are not kept, and extents changed by
-/// `extent` (which sees new operands); and the new id of each variable.
-pub(super) fn redeclare(
-    program: &Program,
-    keep_var: impl Fn(VarId) -> bool,
-    extent: impl Fn(Extent) -> Extent,
-) -> (Arena, Vec<Option<VarId>>) {
-    let mut arena = Arena::new(program.name());
-    let mut extents: Vec<ExtentId> = Vec::with_capacity(program.extents().len());
-    for old in program.extents() {
-        let new = extent(old.map_operands(|operand| extents[operand.index()]));
-        extents.push(arena.extent(new));
-    }
-    for buffer in program.buffers() {
-        let count = match buffer.count {
-            Count::Bytes => Count::Bytes,
-            Count::Extent(old) => Count::Extent(extents[old.index()]),
-        };
-        arena.buffer(Buffer { count, ..buffer.clone() });
-    }
-    for param in program.params() {
-        arena.param(param.clone());
-    }
-    for array in program.shared() {
-        arena.shared(array.clone());
-    }
-    for array in program.privates() {
-        arena.private(array.clone());
-    }
-    let mapped = program.launch().extents().map(|old| extents[old.index()]);
-    arena.set_launch(match program.launch() {
-        Launch::Domain { axes, .. } => Launch::Domain { extent: mapped, axes },
-        Launch::Workgroups { size, .. } => Launch::Workgroups { size, count: mapped },
-    });
-    let vars = (0..)
-        .zip(program.vars())
-        .map(|(i, var)| keep_var(VarId::new(i)).then(|| arena.var(var.clone())))
-        .collect();
-    (arena, vars)
 }

@@ -3,11 +3,11 @@
 use vyre_spec::{DataType, Value};
 
 use crate::check::{Checked, check_rewritten};
-use crate::ir::{Expr, Extent, Program};
+use crate::ir::{Arena, Buffer, Count, Expr, Extent, ExtentId, Launch, Program};
 use crate::launch::{LaunchError, Params};
 
 use super::integer;
-use super::rewrite::{NewExprs, Rewriter, redeclare};
+use super::rewrite::{NewExprs, Rewriter};
 
 /// The program for these values of the parameters that are marked `specialize`, in expressions and extents.
 /// The parameters stay declared, so that ids and what a dispatch passes are the same; their values belong
@@ -42,7 +42,7 @@ pub fn specialize(program: &Checked<Program>, params: &Params) -> Result<Checked
         },
         _ => extent,
     };
-    let (arena, _) = redeclare(program, |_| true, extent);
+    let arena = redeclare(program, extent);
     let rule = |new: &mut NewExprs, expr: Expr, ty: DataType| {
         let value = match expr {
             Expr::Param(id) => values[id.index()],
@@ -55,4 +55,39 @@ pub fn specialize(program: &Checked<Program>, params: &Params) -> Result<Checked
     debug_assert!(checked.is_some(), "specialisation made an unsound program of {:?}", **program);
     // Failing is a defect, and the program as it was takes the same values at launch.
     Ok(checked.unwrap_or_else(|| program.clone()))
+}
+
+/// An arena with the program's declarations, extents changed by `extent` (which sees new operands).
+fn redeclare(program: &Program, extent: impl Fn(Extent) -> Extent) -> Arena {
+    let mut arena = Arena::new(program.name());
+    let mut extents: Vec<ExtentId> = Vec::with_capacity(program.extents().len());
+    for old in program.extents() {
+        let new = extent(old.map_operands(|operand| extents[operand.index()]));
+        extents.push(arena.extent(new));
+    }
+    for buffer in program.buffers() {
+        let count = match buffer.count {
+            Count::Bytes => Count::Bytes,
+            Count::Extent(old) => Count::Extent(extents[old.index()]),
+        };
+        arena.buffer(Buffer { count, ..buffer.clone() });
+    }
+    for param in program.params() {
+        arena.param(param.clone());
+    }
+    for array in program.shared() {
+        arena.shared(array.clone());
+    }
+    for array in program.privates() {
+        arena.private(array.clone());
+    }
+    let mapped = program.launch().extents().map(|old| extents[old.index()]);
+    arena.set_launch(match program.launch() {
+        Launch::Domain { axes, .. } => Launch::Domain { extent: mapped, axes },
+        Launch::Workgroups { size, .. } => Launch::Workgroups { size, count: mapped },
+    });
+    for var in program.vars() {
+        arena.var(var.clone());
+    }
+    arena
 }

@@ -2,12 +2,8 @@
 
 use std::fmt;
 
-use codespan_reporting::diagnostic::{Diagnostic, Label};
-use codespan_reporting::files::SimpleFile;
-use codespan_reporting::term;
-
 use super::Span;
-use crate::diag::Code;
+use crate::diag::{Code, excerpt};
 
 /// One finding about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,22 +53,8 @@ impl TextError {
     ///
     /// `name` is the text's name, such as a file's; `text` is what was parsed.
     pub fn render(&self, name: &str, text: &str) -> String {
-        let labels = std::iter::once(Label::primary((), self.span.range())).chain(
-            self.related.iter().map(|(span, label)| Label::secondary((), span.range()).with_message(label)),
-        );
-        let diagnostic = Diagnostic::error()
-            .with_code(self.code)
-            .with_message(&self.message)
-            .with_labels_iter(labels)
-            .with_notes(self.help.iter().map(|help| format!("help: {help}")).collect());
-        let mut out = String::new();
-        let file = SimpleFile::new(name, text);
-        match term::emit_into_string(&term::Config::default(), &file, &diagnostic) {
-            Ok(rendered) => out.push_str(&rendered),
-            // The text is not the one that was parsed: the place means nothing in it.
-            Err(_) => out.push_str(&self.to_string()),
-        }
-        out
+        let related = self.related.iter().map(|(span, label)| (span.range(), label.as_str()));
+        excerpt((name, text), self.code, &self.message, self.span.range(), related, self.help.as_deref())
     }
 }
 
