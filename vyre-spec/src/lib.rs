@@ -6,6 +6,7 @@
 //! checker, the text and wire forms, the emitter and the documentation are projections of that row.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod capability;
 mod memory;
 pub mod ops;
@@ -13,6 +14,7 @@ mod options;
 mod types;
 mod value;
 
+pub use bytes::{PartialElement, from_bytes, to_bytes};
 pub use capability::{Capability, CapabilitySet, DeviceProfile, Quirks};
 pub use memory::{Access, Axis, BuiltIn, MemoryOrdering, TRAP_LOOP_LIMIT};
 pub use options::CompileOptions;

@@ -38,7 +38,7 @@ pub fn histogram(gpu: &dyn VyreBackend, file: &[u8]) -> Result<Vec<u32>, vyre::E
     let config = DispatchConfig::default().param("bytes", file.len() as u32);
     let program = program()?;
     let outputs = gpu.dispatch(&program, &[data, to_bytes(&[0u32; 256])], &config)?;
-    from_bytes(&outputs[0])
+    Ok(from_bytes(&outputs[0])?)
 }
 
 /// Counts the bytes of the file that the command line names.

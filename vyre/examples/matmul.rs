@@ -53,7 +53,7 @@ pub fn product(
     let config = DispatchConfig::default().param("m", m).param("n", n).param("k", k);
     let program = program()?;
     let outputs = gpu.dispatch(&program, &[to_bytes(a), to_bytes(b)], &config)?;
-    from_bytes(&outputs[0])
+    Ok(from_bytes(&outputs[0])?)
 }
 
 /// Multiplies two small matrices.

@@ -5,7 +5,7 @@ use std::fmt;
 use vyre_driver::BackendError;
 use vyre_foundation::build::BuildError;
 use vyre_foundation::diag::Diagnostic;
-use vyre_spec::DataType;
+use vyre_spec::PartialElement;
 
 /// What can go wrong from building a kernel to reading its results; `?` converts to it.
 ///
@@ -23,13 +23,8 @@ pub enum Error {
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// Bytes are no whole number of elements.
-    #[error("{bytes} bytes are no whole number of {element} elements of {} bytes", element.size())]
-    PartialElement {
-        /// The bytes.
-        bytes: usize,
-        /// The element type.
-        element: DataType,
-    },
+    #[error(transparent)]
+    Bytes(#[from] PartialElement),
 }
 
 impl Error {
@@ -38,7 +33,7 @@ impl Error {
         match self {
             Self::Build(_) | Self::Check(_) => "mend each finding".into(),
             Self::Backend(error) => error.help(),
-            Self::PartialElement { .. } => "read the bytes as the element type that the buffer has".into(),
+            Self::Bytes(_) => "read the bytes as the element type that the buffer has".into(),
         }
     }
 }

@@ -2,13 +2,11 @@
 #![cfg_attr(not(feature = "wgpu"), doc = "GPU compute kernels as data: build, prove and run them from Rust.")]
 #![forbid(unsafe_code)]
 
-mod bytes;
 mod error;
 pub mod prelude;
 
 use std::sync::Arc;
 
-pub use bytes::{from_bytes, to_bytes};
 pub use error::Error;
 
 /// The backend contract: backends, command lists, configuration, errors and the registry.
@@ -20,6 +18,7 @@ pub use vyre_driver_wgpu as wgpu;
 pub use vyre_foundation as foundation;
 /// Element types, op tables and device profiles.
 pub use vyre_spec as spec;
+pub use vyre_spec::{from_bytes, to_bytes};
 
 use vyre_driver::{BackendError, VyreBackend, backend_registration, backend_registrations};
 
