@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::acquire::{self, Request};
+use crate::backend::WgpuBackend;
 use crate::buffer::{Kind, Pool, PoolBuffer, Readback, Staging};
 use crate::builtin::Builtins;
 use crate::completion::InFlight;
 use crate::generation::Generation;
 use crate::kernel::{BindGroups, Binding, Bound, Code, Kernel, load};
 use crate::seam::{Fault, Site};
-use vyre_driver::BackendError;
+use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBackend};
 
 /// The device that the environment selects.
 fn open() -> Arc<Generation> {
@@ -139,7 +140,7 @@ fn a_timeout_returns_and_the_work_goes_on() {
     let bench = Bench::new();
     let slow = kernel(&bench.generation, SLOW);
     let triple = kernel(&bench.generation, TRIPLE);
-    let work = bench.start(&slow, &words([1]), 8, 4096);
+    let work = bench.start(&slow, &words([1]), 8, 512);
     assert!(!work.is_done().unwrap());
     assert!(matches!(work.wait(Some(Duration::from_millis(1))), Err(BackendError::Timeout { .. })));
     // Submitting goes on while another thread waits.
@@ -158,7 +159,7 @@ fn abandoned_work_leaves_device_and_pool_usable() {
     let bench = Bench::new();
     let slow = kernel(&bench.generation, SLOW);
     let triple = kernel(&bench.generation, TRIPLE);
-    drop(bench.start(&slow, &words([1]), 8, 512));
+    drop(bench.start(&slow, &words([1]), 8, 128));
     assert_eq!(bench.run(&triple, &words([7, 8]), 8, 1), words([21, 24]));
 }
 
@@ -277,5 +278,52 @@ fn fills_and_copies_of_any_bytes_touch_no_others() {
         want_copied[range].copy_from_slice(&from[source_start as usize..(source_start + len) as usize]);
         assert!(outputs[0] == want_filled, "fill of {len} at {start}");
         assert!(outputs[1] == want_copied, "copy of {len} from {source_start} to {start}");
+    }
+}
+
+#[test]
+fn faults_at_submission_are_typed_and_leave_no_trace() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let run = || backend.dispatch_wgsl(TRIPLE, &words([1, 2]), 8, 64);
+    assert_eq!(run().unwrap(), words([3, 6]));
+    let seam = &backend.core().generation.seam;
+    seam.arm(Site::Submit, 0, Fault::OutOfMemory);
+    let error = run().unwrap_err();
+    assert!(error.contains("out of memory") && error.contains("submitting"), "{error}");
+    assert_eq!(run().unwrap(), words([3, 6]));
+    seam.arm(Site::Submit, 0, Fault::Lost);
+    assert!(run().unwrap_err().contains("lost"));
+    // A lost device stays lost: every call says so.
+    let resident = backend.allocate(64).unwrap_err();
+    assert!(matches!(resident, BackendError::DeviceLost { .. }), "{resident}");
+    assert!(run().unwrap_err().contains("lost"));
+}
+
+#[test]
+fn memory_that_runs_out_anywhere_in_a_list_refuses_it_whole() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let target = backend.allocate(1 << 20).unwrap();
+    // Each list needs memory of a new size at three places: a transient, the upload's and the readback's
+    // staging.
+    for (round, skip) in (0..3).map(|skip| (u64::from(skip) + 2, skip)) {
+        let len = round << 20;
+        let bytes = vec![7; len as usize];
+        let mut list = CommandList::new();
+        let scratch = list.transient(len);
+        let target = Span { buffer: BufferRef::Resident(target), offset: 0, len: 1 << 20 };
+        list.push(Command::Fill { to: target, byte: round as u8 });
+        list.upload(scratch, 0, &bytes);
+        list.read(Span { buffer: scratch, offset: 0, len });
+        backend.core().pool.trim();
+        backend.core().generation.seam.arm(Site::Allocate, skip, Fault::OutOfMemory);
+        let error = backend.submit(&list).map(|_| ()).unwrap_err();
+        assert!(matches!(error, BackendError::OutOfMemory { .. }), "{error}");
+        let mut check = CommandList::new();
+        check.read(target);
+        assert_eq!(backend.submit(&check).unwrap().wait(None).unwrap(), [vec![0; 1 << 20]]);
+        assert_eq!(backend.submit(&list).unwrap().wait(None).unwrap(), [bytes]);
+        let mut reset = CommandList::new();
+        reset.push(Command::Fill { to: target, byte: 0 });
+        backend.submit(&reset).unwrap().wait(None).unwrap();
     }
 }

@@ -1,6 +1,11 @@
 //! The wgpu backend of Vyre: runs checked compute programs on Vulkan, DX12 and Metal devices
 #![deny(unsafe_code)]
 
+#[cfg(target_family = "wasm")]
+compile_error!(
+    "vyre-driver-wgpu blocks on the device, which a browser does not allow: it has no WebAssembly form"
+);
+
 mod acquire;
 mod backend;
 mod buffer;

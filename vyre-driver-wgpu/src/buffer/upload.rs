@@ -11,7 +11,7 @@ use vyre_driver::BackendError;
 #[derive(Debug)]
 pub(crate) struct Staging {
     slots: Vec<Slot>,
-    buffers: Vec<PoolBuffer>,
+    buffers: Vec<Unmapped>,
 }
 
 impl Staging {
@@ -25,12 +25,10 @@ impl Staging {
                 // Nothing but empty pieces: there is nothing to copy from it either.
                 break;
             }
-            let staging = pool.acquire(generation, Kind::Upload, size)?;
-            let mapped = staging.buffer().get_mapped_range_mut(..size);
-            let Ok(mut mapped) = mapped else {
-                staging.discard();
-                return Err(unmappable("staging an upload"));
-            };
+            let staging = Unmapped { buffer: Some(pool.acquire(generation, Kind::Upload, size)?) };
+            let Some(raw) = staging.raw() else { continue };
+            let mapped = raw.get_mapped_range_mut(..size);
+            let mut mapped = mapped.map_err(|_| unmappable("staging an upload"))?;
             for (slot, piece) in slots.iter().zip(pieces).filter(|(slot, _)| slot.buffer == index) {
                 let (start, len) = (slot.offset as usize, piece.len());
                 host_copy::to_mapped(mapped.slice(start..start + len), piece);
@@ -38,7 +36,7 @@ impl Staging {
                 mapped.slice(start + len..start + slot.copied() as usize).fill(0);
             }
             drop(mapped);
-            staging.buffer().unmap();
+            raw.unmap();
             buffers.push(staging);
         }
         Ok(Self { slots, buffers })
@@ -54,19 +52,48 @@ impl Staging {
         offset: u64,
     ) {
         let Some(slot) = self.slots.get(piece) else { return };
-        if let (Some(source), true) = (self.buffers.get(slot.buffer), slot.len > 0) {
-            encoder.copy_buffer_to_buffer(source.buffer(), slot.offset, target, offset, slot.copied());
+        let source = self.buffers.get(slot.buffer).and_then(Unmapped::raw);
+        if let (Some(source), true) = (source, slot.len > 0) {
+            encoder.copy_buffer_to_buffer(source, slot.offset, target, offset, slot.copied());
         }
     }
 
     /// Has the staging memory mapped again and given back once the submission is done with it.
     pub(crate) fn recycle(self, encoder: &CommandEncoder) {
         for staging in self.buffers {
-            let buffer = staging.buffer().clone();
-            encoder.map_buffer_on_submit(&buffer, MapMode::Write, .., move |result| match result {
-                Ok(()) => drop(staging),
-                Err(_) => staging.discard(),
+            let Some(raw) = staging.raw().cloned() else { continue };
+            encoder.map_buffer_on_submit(&raw, MapMode::Write, .., move |result| {
+                if result.is_ok() {
+                    staging.give_back();
+                }
             });
+        }
+    }
+}
+
+/// A staging buffer that is not mapped now. The pool holds mapped ones only, so it is destroyed unless it is
+/// given back: also where a submission fails, or a callback is dropped without a call.
+#[derive(Debug)]
+struct Unmapped {
+    /// `None` once it has been given back.
+    buffer: Option<PoolBuffer>,
+}
+
+impl Unmapped {
+    fn raw(&self) -> Option<&wgpu::Buffer> {
+        self.buffer.as_ref().map(PoolBuffer::buffer)
+    }
+
+    /// Gives it back, mapped again.
+    fn give_back(mut self) {
+        drop(self.buffer.take());
+    }
+}
+
+impl Drop for Unmapped {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            buffer.discard();
         }
     }
 }
