@@ -75,7 +75,8 @@ impl<'a> Lexer<'a, '_> {
 
     fn next(&mut self) -> Option<Token<'a>> {
         loop {
-            self.take(0, char::is_whitespace);
+            // A byte order mark is no text of its own.
+            self.take(0, |c| c.is_whitespace() || c == '\u{feff}');
             if self.rest().starts_with("//") {
                 self.take(0, |c| c != '\n');
                 continue;
@@ -165,6 +166,9 @@ impl<'a> Lexer<'a, '_> {
     }
 
     fn error(&mut self, start: usize, message: &str, help: &str) {
+        if self.errors.len() >= super::MOST_ERRORS {
+            return;
+        }
         let span = Span::new(start as u32, self.at as u32);
         self.errors.push(TextError::new(Code::Syntax, span, message).with_help(help));
     }

@@ -20,3 +20,6 @@ pub use error::TextError;
 pub use parse::parse;
 pub use print::{print, print_with_map};
 pub use span::{SourceMap, Span};
+
+/// Findings about a text beyond this many are dropped, and parsing stops.
+const MOST_ERRORS: usize = 100;

@@ -13,13 +13,10 @@ use std::borrow::Cow;
 
 use super::infer::Types;
 use super::lex::{Tok, Token, lex};
-use super::{SourceMap, Span, TextError};
+use super::{MOST_ERRORS, SourceMap, Span, TextError};
 use crate::diag::{Code, Site};
 use crate::ir::{Arena, ArenaError, Expr, ExprId, Node, NodeId, Program, RegionId};
 use scope::Names;
-
-/// Findings beyond this many are dropped, and parsing stops.
-const MOST_ERRORS: usize = 100;
 
 /// An error was recorded; the caller goes on at the next statement.
 struct Failed;
