@@ -1,14 +1,28 @@
 //! Work that has been submitted, and its results.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::buffer::{Readback, host_copy};
-use crate::generation::Generation;
 use vyre_driver::BackendError;
+
+use crate::buffer::{Readback, host_copy};
+use crate::generation::{Generation, until};
 
 /// How long a finished submission's mapping may take to settle in another thread that runs the callback.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Set by the device's callback when a submission has ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ended(Arc<AtomicBool>);
+
+impl Ended {
+    /// Has `encoder`'s submission set it.
+    pub(crate) fn after(&self, encoder: &wgpu::CommandEncoder) {
+        let flag = Arc::clone(&self.0);
+        encoder.on_submitted_work_done(move || flag.store(true, Ordering::Release));
+    }
+}
 
 /// One submission under way. Dropping it abandons the results; what the device uses stays alive until the
 /// device is done with it.
@@ -17,6 +31,7 @@ pub(crate) struct InFlight {
     generation: Arc<Generation>,
     submission: wgpu::SubmissionIndex,
     submitted: Instant,
+    ended: Ended,
     readback: Readback,
 }
 
@@ -24,25 +39,35 @@ impl InFlight {
     pub(crate) fn new(
         generation: Arc<Generation>,
         submission: wgpu::SubmissionIndex,
+        ended: Ended,
         readback: Readback,
     ) -> Self {
-        Self { generation, submission, submitted: Instant::now(), readback }
+        Self { generation, submission, submitted: Instant::now(), ended, readback }
     }
 
     /// Waits for the end of the work, until `timeout` after its submission at most.
     ///
     /// On a timeout the work goes on: waiting again is possible.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> Result<(), BackendError> {
-        let left = timeout.map(|timeout| timeout.saturating_sub(self.submitted.elapsed()));
-        match (self.generation.wait(Some(self.submission.clone()), left)?, timeout) {
-            (false, Some(timeout)) => Err(BackendError::Timeout { timeout }),
-            _ => Ok(()),
+        // A timeout beyond the clock's range is none.
+        let timed = timeout.and_then(|timeout| Some((timeout, self.submitted.checked_add(timeout)?)));
+        let Some((timeout, deadline)) = timed else {
+            return self.generation.wait(self.submission.clone());
+        };
+        match until(deadline, || self.is_done())? {
+            true => Ok(()),
+            false => Err(BackendError::Timeout { timeout }),
         }
     }
 
     /// Whether the work has ended, without waiting.
     pub(crate) fn is_done(&self) -> Result<bool, BackendError> {
-        self.generation.wait(Some(self.submission.clone()), Some(Duration::ZERO))
+        let ended = || self.ended.0.load(Ordering::Acquire);
+        if ended() {
+            return Ok(true);
+        }
+        self.generation.poll_once()?;
+        Ok(ended())
     }
 
     /// How many readbacks there are.

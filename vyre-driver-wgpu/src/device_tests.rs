@@ -7,7 +7,7 @@ use crate::acquire::{self, Request};
 use crate::backend::WgpuBackend;
 use crate::buffer::{Kind, Pool, PoolBuffer, Readback, Staging};
 use crate::builtin::Builtins;
-use crate::completion::InFlight;
+use crate::completion::{Ended, InFlight};
 use crate::generation::Generation;
 use crate::kernel::{BindGroups, Binding, Bound, Code, Kernel, load};
 use crate::seam::{Fault, Site};
@@ -66,6 +66,7 @@ impl Bench {
         let bound =
             [Bound { buffer: &a, bytes: input.len() as u64 }, Bound { buffer: &b, bytes: output_bytes }];
         let group = self.groups.get(g, kernel, &bound).unwrap();
+        let ended = Ended::default();
         let submission = g
             .submit(None, |encoder| {
                 staging.copy(encoder, 0, a.buffer(), 0);
@@ -78,9 +79,10 @@ impl Bench {
                 readback.copy(encoder, 0, b.buffer(), 0);
                 staging.recycle(encoder);
                 readback.map(encoder);
+                ended.after(encoder);
             })
             .unwrap();
-        InFlight::new(Arc::clone(&self.generation), submission, readback)
+        InFlight::new(Arc::clone(&self.generation), submission, ended, readback)
     }
 
     fn run(&self, kernel: &Kernel, input: &[u8], output_bytes: u64, workgroups: u32) -> Vec<u8> {
@@ -102,7 +104,7 @@ fn a_repeated_dispatch_reuses_buffers_and_bind_group() {
         let output = bench.run(&triple, &words(round..round + 100), 400, 2);
         assert_eq!(output, words((round..round + 100).map(|x| x * 3)));
         // The upload buffer comes back when its mapping is settled.
-        bench.generation.wait(None, None).unwrap();
+        assert!(bench.generation.wait_idle(Duration::from_secs(60)).unwrap());
     }
     let counters = bench.pool.counters();
     assert_eq!((counters.created, counters.reused), (4, 16), "{counters:?}");
@@ -118,6 +120,7 @@ fn odd_lengths_and_empty_pieces_travel_exactly() {
     let staging = Staging::new(g, &bench.pool, &pieces).unwrap();
     let targets: Vec<_> = pieces.iter().map(|piece| bench.storage(piece.len() as u64)).collect();
     let readback = Readback::new(g, &bench.pool, pieces.iter().map(|piece| (0, piece.len() as u64))).unwrap();
+    let ended = Ended::default();
     let submission = g
         .submit(None, |encoder| {
             for (index, target) in targets.iter().enumerate() {
@@ -126,9 +129,10 @@ fn odd_lengths_and_empty_pieces_travel_exactly() {
             }
             staging.recycle(encoder);
             readback.map(encoder);
+            ended.after(encoder);
         })
         .unwrap();
-    let work = InFlight::new(Arc::clone(&bench.generation), submission, readback);
+    let work = InFlight::new(Arc::clone(&bench.generation), submission, ended, readback);
     work.wait(None).unwrap();
     for (index, piece) in pieces.iter().enumerate() {
         assert_eq!(work.piece(index, <[u8]>::to_vec).unwrap(), *piece);
@@ -206,7 +210,7 @@ fn a_lost_device_answers_with_its_generation_and_reason() {
     assert_eq!(generation, bench.generation.number);
     assert!(reason.contains("injected"), "{reason}");
     assert!(bench.generation.is_lost());
-    assert!(matches!(bench.generation.wait(None, None), Err(BackendError::DeviceLost { .. })));
+    assert!(matches!(bench.generation.poll_once(), Err(BackendError::DeviceLost { .. })));
 }
 
 #[test]
@@ -250,6 +254,7 @@ fn fills_and_copies_of_any_bytes_touch_no_others() {
         let fill = builtins.fill(g, &bench.pool, filled.buffer(), start, len, 0xEE).unwrap();
         let target = (copied.buffer(), start);
         let copy = builtins.copy(g, &bench.pool, target, (source.buffer(), source_start), len).unwrap();
+        let ended = Ended::default();
         let submission = g
             .submit(None, |encoder| {
                 staging.copy(encoder, 0, filled.buffer(), 0);
@@ -267,9 +272,10 @@ fn fills_and_copies_of_any_bytes_touch_no_others() {
                 readback.copy(encoder, 1, copied.buffer(), 0);
                 staging.recycle(encoder);
                 readback.map(encoder);
+                ended.after(encoder);
             })
             .unwrap();
-        let work = InFlight::new(Arc::clone(&bench.generation), submission, readback);
+        let work = InFlight::new(Arc::clone(&bench.generation), submission, ended, readback);
         work.wait(None).unwrap();
         let outputs = [0, 1].map(|piece| work.to_vec(piece).unwrap());
         let range = start as usize..(start + len) as usize;

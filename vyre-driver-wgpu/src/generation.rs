@@ -4,14 +4,14 @@
 //! the next one; what belongs to the old one answers with typed errors.
 //!
 //! Every call into wgpu that can fail goes through [`Generation::scoped`], which turns wgpu's errors into
-//! values, and every wait through [`Generation::wait`].
+//! values, and every look at the device through [`Generation::poll_once`] or [`Generation::wait`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use vyre_driver::BackendError;
 use wgpu::{Adapter, Device, ErrorFilter, Features, Queue};
@@ -244,37 +244,65 @@ impl Generation {
         }
     }
 
-    /// Waits until `submission` has ended, or everything so far if none is given. `false` says that it has
-    /// not within `timeout`.
+    /// Waits until `submission` has ended. Any number of threads may wait while others submit.
     ///
-    /// Any number of threads may wait while others submit.
-    pub(crate) fn wait(
-        &self,
-        submission: Option<wgpu::SubmissionIndex>,
-        timeout: Option<Duration>,
-    ) -> Result<bool, BackendError> {
-        self.poll(wgpu::PollType::Wait { submission_index: submission, timeout })
+    /// There is no form with a timeout: in wgpu 30, a wait that times out panics if another thread has just
+    /// seen the submission end. [`until`] with [`Self::poll_once`] does that.
+    pub(crate) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<(), BackendError> {
+        self.poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None }).map(|_| ())
     }
 
-    /// One look at the device: runs the callbacks of what has ended, never blocks.
-    pub(crate) fn poll_once(&self) -> Result<(), BackendError> {
-        self.poll(wgpu::PollType::Poll).map(|_| ())
+    /// Waits until nothing is under way, at most `timeout`; says whether that is so.
+    pub(crate) fn wait_idle(&self, timeout: Duration) -> Result<bool, BackendError> {
+        until(Instant::now() + timeout, || self.poll_once())
     }
 
-    fn poll(&self, kind: wgpu::PollType) -> Result<bool, BackendError> {
+    /// One look at the device: runs the callbacks of what has ended, never blocks. Says whether nothing is
+    /// under way.
+    pub(crate) fn poll_once(&self) -> Result<bool, BackendError> {
+        self.poll(wgpu::PollType::Poll).map(|status| status == wgpu::PollStatus::QueueEmpty)
+    }
+
+    fn poll(&self, kind: wgpu::PollType) -> Result<wgpu::PollStatus, BackendError> {
         self.check()?;
         // wgpu 30 panics in `poll` when the device turns out to be lost while it waits. It holds none of
         // its locks at that point; the loss has been recorded by the callback or is recorded here.
         match catch_unwind(AssertUnwindSafe(|| self.device().poll(kind))) {
-            Ok(Ok(_)) => self.check().map(|()| true),
-            Ok(Err(wgpu::PollError::Timeout)) => self.check().map(|()| false),
+            Ok(Ok(status)) => self.check().map(|()| status),
             Ok(Err(error)) => {
-                Err(BackendError::Driver { doing: "waiting for the device", message: error.to_string() })
+                let message = error.to_string();
+                Err(BackendError::Driver { doing: "waiting for the device", message })
             }
             Err(_) => {
                 self.mark_lost("the driver reported the loss while it was waited for");
-                self.check().map(|()| false)
+                self.check().map(|()| wgpu::PollStatus::Poll)
             }
+        }
+    }
+}
+
+/// Asks `done` until it says yes or `deadline` has passed: often at first, then at growing intervals.
+pub(crate) fn until(
+    deadline: Instant,
+    mut done: impl FnMut() -> Result<bool, BackendError>,
+) -> Result<bool, BackendError> {
+    const SPIN: Duration = Duration::from_micros(100);
+    const LONGEST_PAUSE: Duration = Duration::from_micros(500);
+    let started = Instant::now();
+    let mut pause = Duration::from_micros(20);
+    loop {
+        if done()? {
+            return Ok(true);
+        }
+        let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+        else {
+            return Ok(false);
+        };
+        if started.elapsed() < SPIN {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
@@ -283,7 +311,7 @@ impl Drop for Generation {
     fn drop(&mut self) {
         // Dropping wgpu's queue waits without limit for work in flight, and panics when that fails. So it
         // is dropped only when it is known to be idle, and leaked otherwise: kernels cannot be stopped.
-        let idle = !self.is_lost() && matches!(self.wait(None, Some(DROP_GRACE)), Ok(true));
+        let idle = !self.is_lost() && matches!(self.wait_idle(DROP_GRACE), Ok(true));
         if !idle {
             std::mem::forget(Arc::clone(&self.live));
         }

@@ -35,3 +35,5 @@ pub use acquire::{AdapterReport, Refusal};
 pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
 pub use pipeline::WgpuPipeline;
 pub use stats::{CacheStats, WgpuBackendStats};
+/// The graphics layer whose types this crate's methods give.
+pub use wgpu;

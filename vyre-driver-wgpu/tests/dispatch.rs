@@ -109,3 +109,48 @@ fn lavapipe_has_the_quirks_that_are_known_of_it() {
         assert!(!profile.quirks.flushes_subnormals);
     }
 }
+
+/// A program whose loops run `trips` times each, one after the other.
+fn loops(count: u32, literal: Option<u32>) -> vyre_foundation::check::Checked<vyre_foundation::ir::Program> {
+    Kernel::build("loops", |k| {
+        let trips = k.param::<u32>("trips");
+        let out = k.write_only::<u32>("out", 1_u64);
+        k.workgroups([1], [1_u64], |_| {
+            let state = k.var("state", 1_u32);
+            for _ in 0..count {
+                let body =
+                    || state.set((state.get() * 1_664_525_u32 + 1_013_904_223_u32) ^ (state.get() >> 7_u32));
+                match literal {
+                    Some(n) => k.for_(0_u32, n, |_| body()),
+                    None => k.for_(0_u32, trips, |_| body()),
+                }
+            }
+            out.store(0_u32, state.get());
+        });
+    })
+    .unwrap()
+}
+
+#[test]
+fn long_loops_give_the_right_answer_or_a_typed_limit() {
+    let limit = backend().device_profile().quirks.max_loop_iterations;
+    for (count, trips) in [(1, 70_000_u32), (3, 30_000), (1, 60_000), (2, 20_000)] {
+        for literal in [None, Some(trips)] {
+            let config = DispatchConfig::default().param("trips", trips);
+            let result = backend().dispatch_checked(&loops(count, literal), &[], &config);
+            if limit.is_some_and(|limit| count * trips > limit) {
+                let error = result.unwrap_err();
+                let typed = match literal {
+                    Some(_) => matches!(error, BackendError::Unsupported { .. }),
+                    None => matches!(error, BackendError::LoopLimit { .. }),
+                };
+                assert!(typed, "{count} × {trips}: {error}");
+            } else {
+                let expected = (0..count * trips).fold(1_u32, |state, _| {
+                    state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) ^ (state >> 7)
+                });
+                assert_eq!(result.unwrap(), [words([expected])], "{count} × {trips}");
+            }
+        }
+    }
+}

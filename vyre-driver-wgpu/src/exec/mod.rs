@@ -13,7 +13,7 @@ use std::sync::Arc;
 use vyre_driver::{BackendError, CommandList};
 
 use crate::buffer::{Readback, Staging};
-use crate::completion::InFlight;
+use crate::completion::{Ended, InFlight};
 use crate::core::Core;
 
 use plan::{Plan, Step};
@@ -26,13 +26,15 @@ pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, B
     let plan = Plan::new(core, list)?;
     let staging = Staging::new(generation, &core.pool, &plan.uploads)?;
     let readback = Readback::new(generation, &core.pool, plan.reads.iter().copied())?;
+    let ended = Ended::default();
     let submission = generation.submit(list.label(), |encoder| {
         encode(&plan, &staging, &readback, encoder);
         staging.recycle(encoder);
         readback.map(encoder);
+        ended.after(encoder);
     })?;
     let reads = list.reads();
-    let work = Work::new(InFlight::new(Arc::clone(generation), submission, readback), reads);
+    let work = Work::new(InFlight::new(Arc::clone(generation), submission, ended, readback), reads);
     // The plan's buffers go back to the pool here, after the submission that uses them.
     drop(plan);
     core.sweep();

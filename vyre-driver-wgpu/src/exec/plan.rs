@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span};
+use vyre_driver::{BackendError, BufferRef, Command, CommandList, Resource, Span};
 use vyre_lower::kernel::TRAP_WORDS;
 
 use super::dispatch::Launch;
@@ -44,8 +44,8 @@ pub(super) struct Plan<'p> {
     pub(super) launches: Vec<Launch<'p>>,
     /// The buffers: the list's transients first.
     buffers: Vec<Held>,
-    /// Positions of the residents in `buffers`, by slot.
-    residents: HashMap<u64, BufferIndex>,
+    /// Positions of the residents in `buffers`.
+    residents: HashMap<Resource, BufferIndex>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
     trap: Option<BufferIndex>,
 }
@@ -117,12 +117,12 @@ impl<'p> Plan<'p> {
                 Err(BackendError::BadHandle { handle: format!("transient {index}"), problem: "foreign" })
             }
             BufferRef::Resident(resource) => {
-                if let Some(&index) = self.residents.get(&resource.slot) {
+                if let Some(&index) = self.residents.get(&resource) {
                     return Ok(index);
                 }
                 let buffer = self.core.residents.get(resource)?;
                 self.buffers.push(Held { buffer: Holder::Resident(buffer), len: resource.len });
-                self.residents.insert(resource.slot, self.buffers.len() - 1);
+                self.residents.insert(resource, self.buffers.len() - 1);
                 Ok(self.buffers.len() - 1)
             }
         }
