@@ -166,3 +166,34 @@ pub enum Op {
         lane: Option<InstId>,
     },
 }
+
+impl Op {
+    /// The values that the op reads.
+    pub fn operands(&self) -> impl Iterator<Item = InstId> + use<> {
+        let (a, b, c) = match *self {
+            Self::Unary(_, a) | Self::Cast(_, a) | Self::Set(_, a) => (Some(a), None, None),
+            Self::Binary(_, a, b) => (Some(a), Some(b), None),
+            Self::Ternary(_, a, b, c) => (Some(a), Some(b), Some(c)),
+            Self::Load { index, .. } => (Some(index), None, None),
+            Self::Store { index, value, .. } => (Some(index), Some(value), None),
+            Self::Atomic { index, value, expected, .. } => (Some(index), Some(value), expected),
+            Self::If { condition, .. } => (Some(condition), None, None),
+            Self::Subgroup { value, lane, .. } => (Some(value), lane, None),
+            Self::Constant(_)
+            | Self::Launch(_)
+            | Self::WorkgroupId(_)
+            | Self::LocalId(_)
+            | Self::LocalIndex
+            | Self::SubgroupLane
+            | Self::SubgroupId
+            | Self::SubgroupSize
+            | Self::Get(_)
+            | Self::Loop { .. }
+            | Self::Break
+            | Self::Continue
+            | Self::Return
+            | Self::Barrier { .. } => (None, None, None),
+        };
+        [a, b, c].into_iter().flatten()
+    }
+}

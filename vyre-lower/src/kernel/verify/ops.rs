@@ -1,0 +1,143 @@
+//! Ops that no descriptor has, and guards.
+//!
+//! * An op whose row has no native form.
+//! * The signed remainder, and `!=`, `min` and `max` of floats, which drivers compute in their own ways.
+//! * Conversions from and to bool, and between u32 and i32, which are a select, a comparison and the same
+//!   bits.
+//! * A shuffle by exclusive or, which is a shuffle from a lane that was tested.
+
+use vyre_spec::ops::{BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::{DataType, binary_ops, ternary_ops, unary_ops};
+
+use super::super::{InstId, KernelDescriptor, LaunchField, Op, Proof};
+use super::{Broken, ensure};
+
+macro_rules! is_native {
+    (none) => {
+        false
+    };
+    ($native:ident) => {
+        true
+    };
+}
+
+macro_rules! unary_table {
+    ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), sym: $sym:literal $prec:literal,
+        rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
+        native: $native:ident $(($nname:ident))?, lower: $lower:ident,
+        eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
+        fn unary_is_native(op: UnaryOp) -> bool {
+            match op { $(UnaryOp::$variant => is_native!($native),)* }
+        }
+    };
+}
+unary_ops!(unary_table);
+
+macro_rules! binary_table {
+    ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), sym: $sym:literal $prec:literal,
+        rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
+        native: $native:ident $(($($nname:ident)*))?, lower: $lower:ident,
+        eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
+        fn binary_is_native(op: BinaryOp) -> bool {
+            match op { $(BinaryOp::$variant => is_native!($native),)* }
+        }
+    };
+}
+binary_ops!(binary_table);
+
+macro_rules! ternary_table {
+    ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), sym: $sym:literal $prec:literal,
+        rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
+        native: $native:ident $(($nname:ident))?, lower: $lower:ident,
+        eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
+        fn ternary_is_native(op: TernaryOp) -> bool {
+            match op { $(TernaryOp::$variant => is_native!($native),)* }
+        }
+    };
+}
+ternary_ops!(ternary_table);
+
+/// Checks that devices compute the op as it is meant.
+pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken> {
+    let Some(inst) = kernel.insts.get(id.index()) else { return Ok(()) };
+    let ty = |operand: InstId| kernel.insts.get(operand.index()).and_then(|inst| inst.ty);
+    let holds = match inst.op {
+        Op::Unary(op, _) => unary_is_native(op),
+        Op::Binary(op, a, _) => {
+            let inexact = match ty(a) {
+                Some(DataType::F32) => matches!(op, BinaryOp::Ne | BinaryOp::Min | BinaryOp::Max),
+                Some(DataType::I32) => op == BinaryOp::Rem,
+                _ => false,
+            };
+            binary_is_native(op) && !inexact
+        }
+        Op::Ternary(op, ..) => ternary_is_native(op),
+        Op::Cast(CastOp::Convert, a) => {
+            let pair = [ty(a), inst.ty];
+            pair.contains(&Some(DataType::F32)) && !pair.contains(&Some(DataType::Bool)) && pair[0] != pair[1]
+        }
+        Op::Subgroup { op, .. } => op != SubgroupOp::ShuffleXor,
+        _ => true,
+    };
+    ensure(holds, id, "lowering legalises what devices lack or get wrong")?;
+    match inst.op {
+        Op::Binary(BinaryOp::Div | BinaryOp::Rem, _, b) if inst.ty.is_some_and(DataType::is_int) => {
+            ensure(is_divisor(kernel, b), id, "a divisor is never zero, nor -1 under the least dividend")
+        }
+        Op::Binary(BinaryOp::Shl | BinaryOp::Shr, _, b) => {
+            ensure(is_amount(kernel, b), id, "a shift's amount is below the width")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn op(kernel: &KernelDescriptor, id: InstId) -> Option<Op> {
+    kernel.insts.get(id.index()).map(|inst| inst.op)
+}
+
+/// The bits of a constant.
+fn constant(kernel: &KernelDescriptor, id: InstId) -> Option<u32> {
+    match op(kernel, id)? {
+        Op::Constant(value) => Some(value.bits() as u32),
+        _ => None,
+    }
+}
+
+fn is_divisor(kernel: &KernelDescriptor, id: InstId) -> bool {
+    let fixed = |id: InstId| {
+        let signed = kernel.insts.get(id.index()).and_then(|inst| inst.ty) == Some(DataType::I32);
+        constant(kernel, id).is_some_and(|bits| bits != 0 && !(signed && bits == u32::MAX))
+    };
+    match op(kernel, id) {
+        Some(Op::Ternary(TernaryOp::Select, _, a, _)) => fixed(a),
+        Some(Op::Launch(position)) => {
+            matches!(kernel.launch.fields.get(position as usize), Some(LaunchField::WorkgroupCount(_)))
+        }
+        _ => fixed(id),
+    }
+}
+
+fn is_amount(kernel: &KernelDescriptor, id: InstId) -> bool {
+    let below = |id: InstId| constant(kernel, id).is_some_and(|bits| bits < 32);
+    match op(kernel, id) {
+        Some(Op::Binary(BinaryOp::BitAnd, a, b)) => below(a) || below(b),
+        _ => below(id),
+    }
+}
+
+/// Checks that a guarded access has its guard.
+pub(super) fn guard(kernel: &KernelDescriptor, id: InstId, under_if: bool) -> Result<(), Broken> {
+    match op(kernel, id) {
+        Some(Op::Load { index, proof: Proof::Guarded, .. }) => {
+            let selected = match op(kernel, index) {
+                Some(Op::Ternary(TernaryOp::Select, _, _, other)) => constant(kernel, other) == Some(0),
+                _ => false,
+            };
+            ensure(selected || under_if, id, "a guarded load selects its index or stands under an `if`")
+        }
+        Some(Op::Store { proof: Proof::Guarded, .. } | Op::Atomic { proof: Proof::Guarded, .. }) => {
+            ensure(under_if, id, "a guarded store or atomic stands under an `if`")
+        }
+        _ => Ok(()),
+    }
+}

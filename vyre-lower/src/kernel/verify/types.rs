@@ -1,0 +1,135 @@
+//! Types of operands, results and declarations.
+
+use vyre_spec::ops::AtomicOp;
+use vyre_spec::{Access, DataType};
+
+use super::super::{InstId, KernelDescriptor, Op, Place, Role};
+use super::{Broken, ensure};
+
+/// Checks bindings, arrays and launch data.
+pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
+    let fail = |holds: bool, rule: &'static str| if holds { Ok(()) } else { Err((None, rule)) };
+    let launch = kernel.bindings.iter().filter(|b| b.role == Role::LaunchData).count();
+    let wanted = usize::from(!kernel.launch.immediates && !kernel.launch.fields.is_empty());
+    fail(launch == wanted, "launch data that are no immediates have one binding")?;
+    fail(kernel.bindings.iter().filter(|b| b.role == Role::Trap).count() <= 1, "there is one trap record")?;
+    for binding in &kernel.bindings {
+        fail(binding.element != DataType::Bool, "elements in memory are not bool")?;
+        let shape = match binding.role {
+            Role::Buffer(_) => binding.access != Access::Uniform,
+            Role::LaunchData => binding.element == DataType::U32 && binding.access == Access::Uniform,
+            Role::Trap => binding.element == DataType::U32 && binding.atomic,
+        };
+        fail(shape, "a binding has the shape of its role")?;
+    }
+    for array in kernel.shared.iter().chain(&kernel.privates) {
+        fail(array.element != DataType::Bool && array.len > 0, "arrays have elements, and not bool ones")?;
+    }
+    fail(kernel.shared.iter().all(|a| !a.zero), "shared arrays are zeroed by instructions")?;
+    fail(kernel.privates.iter().all(|a| !a.atomic), "private arrays are not atomic")?;
+    fail(!kernel.workgroup_size.contains(&0), "a workgroup has invocations")
+}
+
+/// An array as an instruction meets it.
+struct Array {
+    element: DataType,
+    atomic: bool,
+    writable: bool,
+}
+
+fn array(kernel: &KernelDescriptor, place: Place) -> Option<Array> {
+    match place {
+        Place::Binding(n) => kernel.bindings.get(n as usize).map(|b| Array {
+            element: b.element,
+            atomic: b.atomic,
+            writable: b.access.is_output(),
+        }),
+        Place::Shared(n) => kernel.shared.get(n as usize).map(|a| Array {
+            element: a.element,
+            atomic: a.atomic,
+            writable: true,
+        }),
+        Place::Private(n) => kernel.privates.get(n as usize).map(|a| Array {
+            element: a.element,
+            atomic: a.atomic,
+            writable: true,
+        }),
+    }
+}
+
+/// Checks the types of one instruction, whose operands exist.
+pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken> {
+    let Some(inst) = kernel.insts.get(id.index()) else { return Ok(()) };
+    let ty = |operand: InstId| kernel.insts.get(operand.index()).and_then(|inst| inst.ty);
+    let is = |operand: InstId, wanted: DataType| ty(operand) == Some(wanted);
+    let result = match inst.op {
+        Op::Constant(value) => {
+            let finite = value.get::<f32>().is_none_or(f32::is_finite);
+            ensure(finite, id, "a float constant is finite")?;
+            Some(value.ty())
+        }
+        Op::Launch(position) => {
+            ensure((position as usize) < kernel.launch.fields.len(), id, "a word of launch data exists")?;
+            ensure(inst.ty.is_some_and(|ty| ty != DataType::Bool), id, "launch data are not bool")?;
+            inst.ty
+        }
+        Op::WorkgroupId(_)
+        | Op::LocalId(_)
+        | Op::LocalIndex
+        | Op::SubgroupLane
+        | Op::SubgroupId
+        | Op::SubgroupSize => Some(DataType::U32),
+        Op::Unary(op, a) => ty(a).and_then(|a| op.rule().result(a)),
+        Op::Binary(op, a, b) => ty(a).zip(ty(b)).and_then(|(a, b)| op.rule().result(a, b)),
+        Op::Ternary(op, a, b, c) => {
+            ty(a).zip(ty(b)).zip(ty(c)).and_then(|((a, b), c)| op.rule().result(a, b, c))
+        }
+        Op::Cast(op, a) => inst.ty.filter(|&to| ty(a).is_some_and(|from| op.allows(from, to))),
+        Op::Load { place, index, .. } => {
+            ensure(is(index, DataType::U32), id, "an index is u32")?;
+            array(kernel, place).map(|array| array.element)
+        }
+        Op::Store { place, index, value, .. } => {
+            let array = array(kernel, place);
+            ensure(is(index, DataType::U32), id, "an index is u32")?;
+            ensure(array.as_ref().is_some_and(|a| a.writable), id, "what is stored to is writable")?;
+            ensure(array.is_some_and(|a| is(value, a.element)), id, "a stored value has the element's type")?;
+            return ensure(inst.ty.is_none(), id, "an effect has no value");
+        }
+        Op::Atomic { op, place, index, value, expected, .. } => {
+            let array = array(kernel, place);
+            ensure(is(index, DataType::U32), id, "an index is u32")?;
+            ensure(
+                array.as_ref().is_some_and(|a| a.writable && a.atomic),
+                id,
+                "atomics meet atomic elements",
+            )?;
+            let element = array.map(|a| a.element).filter(|&e| op.rule().elements().contains(e));
+            ensure(element.is_some_and(|e| is(value, e)), id, "an operand has the element's type")?;
+            let wanted = op == AtomicOp::CompareExchange;
+            ensure(expected.is_some() == wanted, id, "a compare-exchange has an expected element")?;
+            let fits = expected.is_none_or(|x| element.is_some_and(|e| is(x, e)));
+            ensure(fits, id, "an expected element has the element's type")?;
+            element
+        }
+        Op::Get(local) => kernel.locals.get(local.index()).copied(),
+        Op::Set(local, value) => {
+            let fits = kernel.locals.get(local.index()).is_some_and(|&ty| is(value, ty));
+            ensure(fits, id, "a local keeps its type")?;
+            return ensure(inst.ty.is_none(), id, "an effect has no value");
+        }
+        Op::If { condition, .. } => {
+            ensure(is(condition, DataType::Bool), id, "a condition is bool")?;
+            return ensure(inst.ty.is_none(), id, "an effect has no value");
+        }
+        Op::Loop { .. } | Op::Break | Op::Continue | Op::Return | Op::Barrier { .. } => {
+            return ensure(inst.ty.is_none(), id, "an effect has no value");
+        }
+        Op::Subgroup { op, value, lane } => {
+            ensure(lane.is_some() == op.rule().takes_lane(), id, "shuffles, and only they, name a lane")?;
+            ensure(lane.is_none_or(|lane| is(lane, DataType::U32)), id, "a lane is u32")?;
+            ty(value).filter(|&ty| op.rule().operands().contains(ty))
+        }
+    };
+    ensure(result.is_some() && result == inst.ty, id, "types follow the op's row")
+}
