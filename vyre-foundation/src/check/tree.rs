@@ -72,14 +72,16 @@ impl Tree {
             if frame.position == 0 {
                 self.entered[region.index()] = tick();
             }
-            let node = program.region(region).get(frame.position).copied();
+            let nodes = program.region(region);
+            if frame.position == nodes.len() {
+                self.ends[region.index()] = seen;
+            }
+            let node = nodes.get(frame.position).copied();
             frame.position += 1;
             let Some(node) = node else {
                 if let Some(body) = frame.tail.take() {
-                    self.ends[region.index()] = seen;
                     stack.push(Frame { region: body, position: 0, tail: None });
                 } else {
-                    self.ends[region.index()] = self.ends[region.index()].max(seen);
                     self.left[region.index()] = tick();
                     stack.pop();
                 }

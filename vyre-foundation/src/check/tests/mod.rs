@@ -312,6 +312,19 @@ fn the_head_of_a_while_is_in_scope_in_condition_and_body_only() {
     assert_eq!(checked.facts().parent(head), Some((node, checked.body())));
     let codes: Vec<_> = build(true).0.unwrap_err().iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [Code::Dominance]);
+
+    // What the body makes, or what comes after the loop, is not there for the condition.
+    for after in [false, true] {
+        let mut k = Kernel::domain();
+        let (body, zero) = (k.body, k.lit(0));
+        let (head, inside) = (k.arena.region(), k.arena.region());
+        let late = k.arena.node(Node::Load { place: k.data, index: zero });
+        let loaded = k.arena.expr(Expr::Result(late));
+        let condition = k.binary(BinaryOp::Ne, loaded, zero);
+        k.arena.push(body, Node::While { head, condition, body: inside });
+        k.arena.place_node(if after { body } else { inside }, late);
+        assert_eq!(k.codes(), [Code::Dominance], "{after}");
+    }
 }
 
 #[test]
