@@ -1,6 +1,6 @@
 //! The text form of programs, `.vyre`.
 //!
-//! [`print`] and [`parse`] are inverse: `parse(&print(p))` gives `p` for every program whose declarations
+//! [`print()`] and [`parse()`] are inverse: `parse(&print(p))` gives `p` for every program whose declarations
 //! have distinct names. Both take any depth of expressions and blocks without recursion. Shared and deep
 //! expressions are named by `let`, so that a text is linear in its program. `docs/LANGUAGE.md` has the
 //! grammar.
