@@ -164,7 +164,8 @@ impl Parser<'_> {
         let start = self.span();
         self.bump();
         let (head, body) = (self.arena.region(), self.arena.region());
-        let condition = self.stand_in();
+        // The condition is not known yet; `while_body` puts it in.
+        let condition = ExprId::new(0);
         let node = self.node(Node::While { head, condition, body }, start);
         if self.eat_symbol("{") {
             self.open_block(blocks, Kind::Head { node, start, head, body }, head);
