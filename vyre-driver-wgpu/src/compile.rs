@@ -95,7 +95,7 @@ fn refused(core: &Core, error: &LowerError) -> BackendError {
 /// What a pipeline is cached under: the program's content, the options and the device.
 fn key(core: &Core, program: &Program, options: &CompileOptions) -> [u8; 32] {
     let mut digest = Digest(blake3::Hasher::new_derive_key("vyre-driver-wgpu pipeline"));
-    program.hash(&mut digest);
+    digest.write(program.id().as_bytes());
     options.hash(&mut digest);
     core.profile.hash(&mut digest);
     *digest.0.finalize().as_bytes()
