@@ -8,6 +8,8 @@
 mod backend;
 mod command;
 mod config;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod dispatch;
 mod error;
 mod memo;
