@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vyre_foundation::launch::Params;
 
-use crate::{CompiledPipeline, Resource};
+use crate::{BackendError, CompiledPipeline, Resource};
 
 /// A buffer that a command names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ pub struct Binding {
 /// One command.
 #[derive(Clone, Debug)]
 pub enum Command<'a> {
-    /// Writes host bytes. The destination's length is theirs.
+    /// Writes host bytes; the destination's length is theirs.
     Upload {
         /// Where to.
         to: Span,
@@ -80,6 +80,34 @@ pub struct DispatchCommand {
     pub params: Params,
     /// Workgroup counts that replace the program's own.
     pub counts: Option<[u32; 3]>,
+}
+
+impl DispatchCommand {
+    /// Checks what does not depend on a device: one binding for each of the program's buffers, and no
+    /// buffer bound twice where one of the two may be written.
+    ///
+    /// # Errors
+    /// [`BackendError::BindingCount`] or [`BackendError::Aliasing`].
+    pub fn check_bindings(&self) -> Result<(), BackendError> {
+        let declared = self.pipeline.program().buffers();
+        let (needs, got) = (declared.len(), self.bindings.len());
+        if needs != got {
+            return Err(BackendError::BindingCount { needs, got });
+        }
+        let bound = || self.bindings.iter().zip(declared);
+        for (i, (binding, buffer)) in bound().enumerate() {
+            let twice = bound().take(i).find(|(earlier, first)| {
+                earlier.buffer == binding.buffer && (first.access.is_output() || buffer.access.is_output())
+            });
+            if let Some((_, first)) = twice {
+                return Err(BackendError::Aliasing {
+                    first: first.name.clone(),
+                    second: buffer.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The position of a read's bytes among the results.
@@ -128,13 +156,26 @@ impl<'a> CommandList<'a> {
         self.reads as usize
     }
 
+    /// Every buffer that a command names, as often as it does.
+    pub fn buffers(&self) -> impl Iterator<Item = BufferRef> + '_ {
+        self.commands.iter().flat_map(|command| {
+            let (spans, bindings): (Vec<Span>, &[Binding]) = match command {
+                Command::Upload { to, .. } | Command::Fill { to, .. } => (vec![*to], &[]),
+                Command::Copy { from, to } => (vec![*from, *to], &[]),
+                Command::Read { from } => (vec![*from], &[]),
+                Command::Dispatch(dispatch) => (Vec::new(), &dispatch.bindings),
+            };
+            spans.into_iter().map(|span| span.buffer).chain(bindings.iter().map(|binding| binding.buffer))
+        })
+    }
+
     /// A buffer that lives as long as the list's work.
     pub fn transient(&mut self, len: u64) -> BufferRef {
         self.transients.push(len);
         BufferRef::Transient(self.transients.len() as u32 - 1)
     }
 
-    /// Adds a command that is not a read.
+    /// Adds a command.
     pub fn push(&mut self, command: Command<'a>) {
         if let Command::Read { .. } = command {
             self.reads += 1;

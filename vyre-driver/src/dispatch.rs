@@ -2,8 +2,7 @@
 
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::{BufferId, Program};
-use vyre_foundation::launch::{self, LaunchError};
-use vyre_spec::Access;
+use vyre_foundation::launch;
 
 use crate::command::{Binding, Command, Span};
 use crate::{BackendError, CommandList, DispatchCommand, DispatchConfig, VyreBackend};
@@ -16,7 +15,7 @@ pub(crate) fn dispatch_checked<B: VyreBackend + ?Sized>(
     config: &DispatchConfig,
 ) -> Result<Vec<Vec<u8>>, BackendError> {
     let (options, launch) = config.split(program)?;
-    let bound = bound_bytes(program, inputs)?;
+    let bound = launch::bind_inputs(program, inputs)?;
     let resolved = launch::resolve(program, &launch.params, &bound, launch.counts)?;
     let needs = program.outputs().map(|id| resolved.byte_len(program, id)).sum();
     if let Some(limit) = launch.max_output_bytes.filter(|&limit| needs > limit) {
@@ -48,21 +47,4 @@ pub(crate) fn dispatch_checked<B: VyreBackend + ?Sized>(
         list.read(Span { buffer, offset: 0, len });
     }
     backend.submit(&list)?.wait(launch.timeout)
-}
-
-/// The bytes bound to each buffer of the program by its inputs; `None` for those that the dispatch makes.
-fn bound_bytes(program: &Program, inputs: &[&[u8]]) -> Result<Vec<Option<u64>>, BackendError> {
-    let needs = program.inputs().count();
-    if inputs.len() != needs {
-        let names: Vec<_> = program.inputs().map(|id| format!("`{}`", program.buffer(id).name)).collect();
-        return Err(LaunchError::InputCount { needs, names: names.join(", "), got: inputs.len() }.into());
-    }
-    let mut inputs = inputs.iter();
-    let bound = program.buffers().iter().map(|buffer| match buffer.access {
-        Access::WriteOnly => None,
-        Access::ReadOnly | Access::ReadWrite | Access::Uniform => {
-            inputs.next().map(|bytes| bytes.len() as u64)
-        }
-    });
-    Ok(bound.collect())
 }

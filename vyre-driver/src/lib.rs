@@ -14,6 +14,7 @@ mod dispatch;
 mod error;
 mod memo;
 mod pipeline;
+mod reference;
 mod registry;
 mod resource;
 
@@ -23,6 +24,7 @@ pub use config::{DispatchConfig, LaunchOptions};
 pub use error::BackendError;
 pub use memo::checked;
 pub use pipeline::{CompiledPipeline, Completion, Finished, Visitor};
+pub use reference::{REFERENCE_BACKEND_ID, ReferenceBackend};
 pub use registry::{BackendRegistration, backend_registration, backend_registrations};
 pub use resource::{BackendInstance, Resource};
 

@@ -74,12 +74,9 @@ impl<'p> Plan<'p> {
         command: &DispatchCommand,
         program: &Program,
     ) -> Result<Vec<BufferIndex>, BackendError> {
-        let (needs, got) = (program.buffers().len(), command.bindings.len());
-        if needs != got {
-            return Err(BackendError::BindingCount { needs, got });
-        }
+        command.check_bindings()?;
         let limit = self.core.profile.max_storage_binding_bytes;
-        let mut indices = Vec::with_capacity(needs);
+        let mut indices = Vec::with_capacity(command.bindings.len());
         for (binding, declared) in command.bindings.iter().zip(program.buffers()) {
             let index = self.resolve(binding.buffer)?;
             let len = self.len(index);
@@ -90,15 +87,6 @@ impl<'p> Plan<'p> {
             if binding.len > limit {
                 let what = format!("the size in bytes of buffer `{}`", declared.name);
                 return Err(BackendError::Limit { what, value: binding.len, limit });
-            }
-            // wgpu refuses one buffer as read-only and writable in one dispatch, and the program's meaning
-            // rests on its buffers being different ones.
-            let earlier = indices.iter().zip(program.buffers()).find(|(other, first)| {
-                **other == index && (first.access.is_output() || declared.access.is_output())
-            });
-            if let Some((_, first)) = earlier {
-                let (first, second) = (first.name.clone(), declared.name.clone());
-                return Err(BackendError::Aliasing { first, second });
             }
             indices.push(index);
         }

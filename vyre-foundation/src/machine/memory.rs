@@ -16,20 +16,19 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers with these contents, zeroed where there is no input.
+    /// Buffers with these contents, zeroed where there are none.
     ///
     /// # Errors
     /// If they take more than `limit` bytes of the machine's own memory.
     pub(super) fn new(
         declared: &[Buffer],
         lengths: &[u64],
-        inputs: &[&[u8]],
+        contents: &[Option<&[u8]>],
         limit: u64,
     ) -> Result<Self, MachineError> {
-        let mut inputs = inputs.iter();
         let mut left = limit;
         let mut cells = Vec::with_capacity(declared.len());
-        for (buffer, &length) in declared.iter().zip(lengths) {
+        for ((buffer, &length), contents) in declared.iter().zip(lengths).zip(contents) {
             let bytes = length.saturating_mul(8);
             left = left.checked_sub(bytes).ok_or_else(|| MachineError::Memory {
                 what: buffer.name.clone(),
@@ -37,7 +36,7 @@ impl Buffers {
                 limit,
             })?;
             let size = buffer.element.size() as usize;
-            let words: Box<[AtomicU64]> = match buffer.access.is_input().then(|| inputs.next()).flatten() {
+            let words: Box<[AtomicU64]> = match contents {
                 Some(bytes) => bytes.chunks_exact(size).map(|e| AtomicU64::new(word(e))).collect(),
                 None => (0..length).map(|_| AtomicU64::new(0)).collect(),
             };

@@ -168,7 +168,26 @@ pub fn run(
     inputs: &[&[u8]],
     options: &MachineOptions,
 ) -> Result<Outcome, MachineError> {
-    let bound = launch::bind_inputs(program, inputs)?;
+    launch::bind_inputs(program, inputs)?;
+    let mut inputs = inputs.iter().copied();
+    let contents: Vec<_> =
+        program.buffers().iter().map(|b| b.access.is_input().then(|| inputs.next()).flatten()).collect();
+    run_bound(program, params, &contents, options)
+}
+
+/// Runs a program on whole buffers: `contents` has the bytes of each buffer in declaration order, also of
+/// `WriteOnly` ones, whose elements keep their value where the program does not store; `None` stands for
+/// zeros, as many as the buffer's count asks for.
+///
+/// # Errors
+/// If the launch cannot be carried out, or the budget is spent.
+pub fn run_bound(
+    program: &Checked<Program>,
+    params: &Params,
+    contents: &[Option<&[u8]>],
+    options: &MachineOptions,
+) -> Result<Outcome, MachineError> {
+    let bound: Vec<_> = contents.iter().map(|bytes| bytes.map(|b| b.len() as u64)).collect();
     let resolved = launch::resolve(program, params, &bound, options.counts)?;
     let size = match program.launch() {
         Launch::Domain { .. } => None,
@@ -190,7 +209,7 @@ pub fn run(
         bytes: held,
         limit: options.memory_limit,
     })?;
-    let buffers = memory::Buffers::new(program.buffers(), &resolved.lengths, inputs, left)?;
+    let buffers = memory::Buffers::new(program.buffers(), &resolved.lengths, contents, left)?;
     let machine =
         exec::Machine { code: &code, buffers: &buffers, while_limit: u64::from(options.loop_limit) };
     let fuel = options.step_budget.unwrap_or(u64::MAX);

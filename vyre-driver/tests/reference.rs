@@ -1,0 +1,262 @@
+//! The contract, on the reference backend.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vyre_driver::{
+    BackendError, Binding, BufferRef, Command, CommandList, CompiledPipeline, DispatchCommand,
+    DispatchConfig, REFERENCE_BACKEND_ID, ReferenceBackend, Resource, Span, VyreBackend,
+    backend_registration, backend_registrations,
+};
+use vyre_foundation::build::Kernel;
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::Program;
+use vyre_foundation::launch::Params;
+use vyre_spec::CompileOptions;
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+fn double() -> Checked<Program> {
+    Kernel::build("double", |k| {
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len()], |[i]| x.store(i, x.load(i) * 2));
+    })
+    .unwrap()
+}
+
+fn even_only() -> Checked<Program> {
+    Kernel::build("even_only", |k| {
+        let x = k.read_only::<u32>("x");
+        let y = k.write_only::<u32>("y", x.len());
+        k.domain([x.len()], |[i]| k.if_((x.load(i) & 1).eq(0), || y.store(i, x.load(i))));
+    })
+    .unwrap()
+}
+
+fn dispatch(pipeline: &Arc<dyn CompiledPipeline>, buffers: &[Resource]) -> Command<'static> {
+    Command::Dispatch(DispatchCommand {
+        pipeline: Arc::clone(pipeline),
+        bindings: buffers.iter().map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len }).collect(),
+        params: Params::new(),
+        counts: None,
+    })
+}
+
+fn whole(resource: Resource) -> Span {
+    Span { buffer: BufferRef::Resident(resource), offset: 0, len: resource.len }
+}
+
+#[test]
+fn the_oracle_is_found_by_name_and_is_never_preferred() {
+    let registration = backend_registration(REFERENCE_BACKEND_ID).unwrap();
+    assert_eq!(registration.precedence, 0);
+    assert!((registration.open)().unwrap().profile().is_software);
+    assert_eq!(backend_registrations().last().map(|r| r.id), Some(REFERENCE_BACKEND_ID));
+    let Err(BackendError::BackendNotLinked { id, linked }) = backend_registration("cuda") else {
+        panic!("found")
+    };
+    assert_eq!((id.as_str(), linked.as_slice()), ("cuda", &["reference".to_owned()][..]));
+}
+
+#[test]
+fn a_host_dispatch_takes_inputs_and_gives_outputs_in_declaration_order() {
+    let oracle = ReferenceBackend::new();
+    let config = DispatchConfig::default();
+    let outputs = oracle.dispatch(&double(), &[bytes(&[1, 2, 0x8000_0001])], &config).unwrap();
+    assert_eq!(outputs, [bytes(&[2, 4, 2])]);
+    assert_eq!(oracle.dispatch(&double(), &[Vec::new()], &config).unwrap(), [Vec::<u8>::new()]);
+    let error = oracle.dispatch(&double(), &[], &config).unwrap_err();
+    assert_eq!(error.to_string(), "the program takes 1 inputs (x), but 0 were passed");
+    let error = oracle.dispatch(&double(), &[vec![0; 7]], &config).unwrap_err();
+    assert!(error.to_string().starts_with("buffer `x` got 7 bytes"), "{error}");
+}
+
+#[test]
+fn elements_that_are_not_stored_are_zero_for_the_host_and_keep_their_value_when_resident() {
+    let oracle = ReferenceBackend::new();
+    let program = even_only();
+    let input = bytes(&[3, 4, 5, 6]);
+    let outputs =
+        oracle.dispatch(&program, std::slice::from_ref(&input), &DispatchConfig::default()).unwrap();
+    assert_eq!(outputs, [bytes(&[0, 4, 0, 6])]);
+
+    let pipeline = oracle.compile_checked(&program, &CompileOptions::default()).unwrap();
+    let (x, y) = (oracle.allocate(16).unwrap(), oracle.allocate(16).unwrap());
+    let old = bytes(&[70, 71, 72, 73]);
+    let mut list = CommandList::new();
+    list.upload(BufferRef::Resident(x), 0, &input);
+    list.upload(BufferRef::Resident(y), 0, &old);
+    list.push(dispatch(&pipeline, &[x, y]));
+    list.read(whole(y));
+    assert_eq!(oracle.submit(&list).unwrap().wait(None).unwrap(), [bytes(&[70, 4, 72, 6])]);
+}
+
+#[test]
+fn a_list_runs_in_order_and_a_refused_one_has_no_effect() {
+    let oracle = ReferenceBackend::new();
+    let pipeline = oracle.compile_checked(&double(), &CompileOptions::default()).unwrap();
+    let x = oracle.allocate(8).unwrap();
+    let one = bytes(&[1]);
+    let mut list = CommandList::new();
+    list.push(Command::Fill { to: whole(x), byte: 1 });
+    list.upload(BufferRef::Resident(x), 4, &one);
+    list.push(dispatch(&pipeline, &[x]));
+    let scratch = list.transient(4);
+    let last = Span { buffer: BufferRef::Resident(x), offset: 4, len: 4 };
+    list.push(Command::Copy { from: last, to: Span { buffer: scratch, offset: 0, len: 4 } });
+    list.push(dispatch(&pipeline, &[x]));
+    list.read(Span { buffer: scratch, offset: 0, len: 4 });
+    list.read(whole(x));
+    let reads = oracle.submit(&list).unwrap().wait(None).unwrap();
+    assert_eq!(reads, [bytes(&[2]), bytes(&[0x0404_0404, 4])]);
+
+    let mut list = CommandList::new();
+    list.push(Command::Fill { to: whole(x), byte: 9 });
+    list.read(Span { buffer: BufferRef::Resident(x), offset: 5, len: 4 });
+    let error = oracle.submit(&list).unwrap_err();
+    assert_eq!(error, BackendError::OutOfRange { what: "a read", offset: 5, bytes: 4, len: 8 });
+    let mut list = CommandList::new();
+    list.read(whole(x));
+    assert_eq!(oracle.submit(&list).unwrap().wait(None).unwrap(), [bytes(&[0x0404_0404, 4])]);
+}
+
+#[test]
+fn handles_say_what_is_wrong_with_them() {
+    let (oracle, other) = (ReferenceBackend::new(), ReferenceBackend::new());
+    let x = oracle.allocate(4).unwrap();
+    let problem = |error| match error {
+        BackendError::BadHandle { problem, .. } => problem,
+        error => panic!("{error}"),
+    };
+    assert_eq!(problem(other.free(x).unwrap_err()), "foreign");
+    oracle.free(x).unwrap();
+    assert_eq!(problem(oracle.free(x).unwrap_err()), "freed");
+    let mut list = CommandList::new();
+    list.read(whole(x));
+    assert_eq!(problem(oracle.submit(&list).unwrap_err()), "freed");
+}
+
+#[test]
+fn one_buffer_cannot_be_input_and_output_of_a_dispatch() {
+    let oracle = ReferenceBackend::new();
+    let pipeline = oracle.compile_checked(&even_only(), &CompileOptions::default()).unwrap();
+    let x = oracle.allocate(16).unwrap();
+    let mut list = CommandList::new();
+    list.push(dispatch(&pipeline, &[x, x]));
+    let error = oracle.submit(&list).unwrap_err();
+    assert_eq!(error, BackendError::Aliasing { first: "x".into(), second: "y".into() });
+    let mut list = CommandList::new();
+    list.push(dispatch(&pipeline, &[x]));
+    assert_eq!(oracle.submit(&list).unwrap_err(), BackendError::BindingCount { needs: 2, got: 1 });
+}
+
+#[test]
+fn a_trap_gives_an_error_and_no_bytes() {
+    let program = Kernel::build("trap", |k| {
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len()], |[i]| k.if_(x.load(i).gt(10), || k.trap(7, i)));
+    })
+    .unwrap();
+    let oracle = ReferenceBackend::new();
+    let config = DispatchConfig::default();
+    assert_eq!(oracle.dispatch(&program, &[bytes(&[1, 10])], &config).unwrap(), [bytes(&[1, 10])]);
+    let error = oracle.dispatch(&program, &[bytes(&[1, 11, 12])], &config).unwrap_err();
+    assert_eq!(error, BackendError::Trap { code: 7, invocation: 1, address: 1 });
+}
+
+#[test]
+fn configuration_that_a_launch_cannot_honour_is_refused() {
+    let oracle = ReferenceBackend::new();
+    let refused = |config: DispatchConfig| match oracle.dispatch(&double(), &[bytes(&[1])], &config) {
+        Err(BackendError::Config { field, .. }) => field,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(DispatchConfig { grid: Some([1, 1, 1]), ..DispatchConfig::default() }), "grid");
+    let short = Some(Duration::from_micros(10));
+    assert_eq!(refused(DispatchConfig { timeout: short, ..DispatchConfig::default() }), "timeout");
+    let config = DispatchConfig { max_output_bytes: Some(3), ..DispatchConfig::default() };
+    let error = oracle.dispatch(&double(), &[bytes(&[1])], &config).unwrap_err();
+    assert_eq!(error, BackendError::OutputTooLarge { needs: 4, limit: 3 });
+}
+
+#[cfg(feature = "conformance")]
+mod suite {
+    use super::*;
+    use vyre_driver::{BackendInstance, Completion, Finished, Visitor, conformance};
+    use vyre_spec::DeviceProfile;
+
+    #[test]
+    fn the_suite_accepts_the_oracle() {
+        let report = conformance::ops(&ReferenceBackend::new());
+        assert!(report.failures.is_empty(), "{:#?}", report.failures);
+        assert!(report.compared > 10_000, "{}", report.compared);
+    }
+
+    /// An oracle whose first result of each dispatch is off by one bit.
+    struct Off(ReferenceBackend);
+
+    #[derive(Debug)]
+    struct OffCompletion(Box<dyn Completion>);
+
+    impl Completion for OffCompletion {
+        fn is_finished(&self) -> bool {
+            self.0.is_finished()
+        }
+
+        fn visit(
+            self: Box<Self>,
+            timeout: Option<Duration>,
+            visitor: &mut Visitor<'_>,
+        ) -> Result<Finished, BackendError> {
+            self.0.visit(timeout, &mut |i, bytes| {
+                let mut bytes = bytes.to_vec();
+                bytes[2] ^= 0x40;
+                visitor(i, &bytes)
+            })
+        }
+    }
+
+    impl VyreBackend for Off {
+        fn id(&self) -> &'static str {
+            "off"
+        }
+        fn version(&self) -> &'static str {
+            "0"
+        }
+        fn instance(&self) -> BackendInstance {
+            self.0.instance()
+        }
+        fn profile(&self) -> &DeviceProfile {
+            self.0.profile()
+        }
+        fn compile_checked(
+            &self,
+            program: &Checked<Program>,
+            options: &CompileOptions,
+        ) -> Result<Arc<dyn CompiledPipeline>, BackendError> {
+            self.0.compile_checked(program, options)
+        }
+        fn allocate(&self, len: u64) -> Result<Resource, BackendError> {
+            self.0.allocate(len)
+        }
+        fn free(&self, resource: Resource) -> Result<(), BackendError> {
+            self.0.free(resource)
+        }
+        fn submit(&self, list: &CommandList<'_>) -> Result<Box<dyn Completion>, BackendError> {
+            Ok(Box::new(OffCompletion(self.0.submit(list)?)))
+        }
+    }
+
+    #[test]
+    fn the_suite_notices_one_wrong_bit_in_every_program_but_those_of_bool() {
+        let report = conformance::ops(&Off(ReferenceBackend::new()));
+        let programs = report.programs as usize;
+        assert!(
+            report.failures.len() * 2 > programs,
+            "{} failures of {programs} programs",
+            report.failures.len()
+        );
+    }
+}
