@@ -189,7 +189,7 @@ mod suite {
 
     #[test]
     fn the_suite_accepts_the_oracle() {
-        let report = conformance::ops(&ReferenceBackend::new());
+        let report = conformance::ops(&ReferenceBackend::new(), conformance::Depth::Full);
         assert!(report.failures.is_empty(), "{:#?}", report.failures);
         assert!(report.compared > 10_000, "{}", report.compared);
     }
@@ -251,7 +251,7 @@ mod suite {
 
     #[test]
     fn the_suite_notices_one_wrong_bit_in_every_program_but_those_of_bool() {
-        let report = conformance::ops(&Off(ReferenceBackend::new()));
+        let report = conformance::ops(&Off(ReferenceBackend::new()), conformance::Depth::Spaced);
         let programs = report.programs as usize;
         assert!(
             report.failures.len() * 2 > programs,

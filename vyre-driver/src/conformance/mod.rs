@@ -1,12 +1,12 @@
 //! The backend suite: what every backend must pass, op by op and by random programs.
 //!
-//! A backend's own tests call [`ops`] and the other entry points with an opened backend; each returns what
+//! A backend's own tests call its entry points with an opened backend; each returns what
 //! it ran and every failure, so that one fault does not hide the others.
 
 mod operands;
 mod ops;
 
-pub use ops::ops;
+pub use ops::{Depth, ops};
 
 use std::fmt;
 

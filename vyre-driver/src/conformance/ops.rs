@@ -96,17 +96,32 @@ enum Form {
     LiteralFolded,
 }
 
-/// Literal forms have a statement per case; more than this many are split over programs.
-const STATEMENTS: usize = 256;
+/// Literal forms have a statement per case, in programs of this many.
+const STATEMENTS: usize = 64;
 
-/// Runs every op at every type on edge operands, in every form.
-pub fn ops(backend: &dyn VyreBackend) -> Report {
+/// How many cases the literal forms run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// One program per op, type and form: evenly spaced cases.
+    Spaced,
+    /// Every case.
+    Full,
+}
+
+/// Runs every op at every type on edge operands, in every form: loaded operands always on every case,
+/// literal forms as `depth` says.
+pub fn ops(backend: &dyn VyreBackend, depth: Depth) -> Report {
     let mut report = Report::default();
     for op in Op::all() {
         let cases = cases(op);
-        for form in [Form::Loaded, Form::FirstLoaded, Form::Literal, Form::LiteralFolded] {
-            let chunk = if form == Form::Loaded { cases.len().max(1) } else { STATEMENTS };
-            for cases in cases.chunks(chunk) {
+        run(backend, op, Form::Loaded, &cases, &mut report);
+        let cases: Vec<_> = match depth {
+            Depth::Full => cases,
+            // An odd step visits every value of the last operand.
+            Depth::Spaced => cases.iter().step_by((cases.len() / STATEMENTS) | 1).cloned().collect(),
+        };
+        for form in [Form::FirstLoaded, Form::Literal, Form::LiteralFolded] {
+            for cases in cases.chunks(STATEMENTS) {
                 run(backend, op, form, cases, &mut report);
             }
         }
