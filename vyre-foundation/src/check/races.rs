@@ -16,6 +16,14 @@ use super::facts::Uniformity;
 use super::tree::{Tree, ids};
 use super::uniformity::Solution;
 
+/// The last access to each element.
+type Accesses = HashMap<(Place, ExprId), NodeId>;
+
+/// Empties both; new tables, because clearing one costs its capacity each time.
+fn forget(plain: &mut Accesses, atomic: &mut Accesses) {
+    (*plain, *atomic) = (Accesses::new(), Accesses::new());
+}
+
 pub(crate) fn check(program: &Program, tree: &Tree, solution: &Solution, findings: &mut Vec<Diagnostic>) {
     let Launch::Workgroups { size, .. } = program.launch() else { return };
     if workgroup_invocations(size) == Some(1) {
@@ -44,14 +52,12 @@ pub(crate) fn check(program: &Program, tree: &Tree, solution: &Solution, finding
     let barriers = regions_with_barriers(program, tree);
     for nodes in program.regions() {
         // The last plain and atomic access to each element since a barrier.
-        let mut plain: HashMap<(Place, ExprId), NodeId> = HashMap::new();
-        let mut atomic: HashMap<(Place, ExprId), NodeId> = HashMap::new();
+        let (mut plain, mut atomic) = (Accesses::new(), Accesses::new());
         for &id in nodes {
             let node = program.node(id);
             let (place, index, other) = match *node {
                 Node::Barrier { .. } => {
-                    plain.clear();
-                    atomic.clear();
+                    forget(&mut plain, &mut atomic);
                     continue;
                 }
                 Node::Store { place, index, .. } => {
@@ -64,8 +70,7 @@ pub(crate) fn check(program: &Program, tree: &Tree, solution: &Solution, finding
                 }
                 _ => {
                     if node.regions().any(|region| barriers[region.index()]) {
-                        plain.clear();
-                        atomic.clear();
+                        forget(&mut plain, &mut atomic);
                     }
                     continue;
                 }
