@@ -19,4 +19,4 @@ pub use capability::{Capability, CapabilitySet, DeviceProfile, Quirks};
 pub use memory::{Access, Axis, BuiltIn, MemoryOrdering, TRAP_LOOP_LIMIT};
 pub use options::CompileOptions;
 pub use types::{DataType, Element, TypeSet, class};
-pub use value::{Comparison, ErrorBound, NanRule, Value};
+pub use value::{Comparison, ErrorBound, Mismatch, NanRule, Value};

@@ -55,6 +55,18 @@ impl Value {
         (self.ty == T::TYPE).then(|| T::from_bits64(self.bits))
     }
 
+    /// The value of type `ty` that stands in memory as these little-endian bytes, of which there are as
+    /// many as the type's size; missing ones are 0.
+    pub fn from_le_bytes(ty: DataType, bytes: &[u8]) -> Self {
+        let bits = bytes.iter().take(8).rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+        Self::from_bits(ty, bits)
+    }
+
+    /// Whether the value is a float that a device may flush to zero.
+    pub fn is_subnormal(self) -> bool {
+        matches!(self.get::<f32>(), Some(x) if x.is_subnormal())
+    }
+
     /// Whether the value is a NaN.
     pub fn is_nan(self) -> bool {
         matches!(self.get::<f32>(), Some(x) if x.is_nan())
@@ -167,6 +179,71 @@ impl Comparison {
             ErrorBound::AbsoluteWithin { absolute, limit } => {
                 self.operand.abs() > limit || (f64::from(w) - f64::from(g)).abs() <= f64::from(absolute)
             }
+        }
+    }
+}
+
+/// Where a device's output differs from the reference's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The outputs have different lengths, in bytes.
+    Length {
+        /// The reference's.
+        want: usize,
+        /// The device's.
+        got: usize,
+    },
+    /// An element is not acceptable.
+    Element {
+        /// Its position.
+        element: usize,
+        /// The reference's value.
+        want: Value,
+        /// The device's value.
+        got: Value,
+        /// How many elements are not acceptable.
+        count: usize,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { want, got } => write!(f, "{got} bytes in place of {want}"),
+            Self::Element { element, want, got, count } => write!(
+                f,
+                "element {element} is {got:?} (bits {:#x}) in place of {want:?} (bits {:#x}); {count} differ",
+                got.bits, want.bits
+            ),
+        }
+    }
+}
+
+impl Comparison {
+    /// Compares whole outputs of elements of type `ty`.
+    ///
+    /// # Errors
+    /// The first difference that is not acceptable.
+    pub fn outputs(self, ty: DataType, want: &[u8], got: &[u8]) -> Result<(), Mismatch> {
+        if want.len() != got.len() {
+            return Err(Mismatch::Length { want: want.len(), got: got.len() });
+        }
+        if want == got {
+            return Ok(());
+        }
+        let size = ty.size() as usize;
+        let mut first = None;
+        let mut count = 0;
+        for (element, (want, got)) in want.chunks(size).zip(got.chunks(size)).enumerate() {
+            let (want, got) = (Value::from_le_bytes(ty, want), Value::from_le_bytes(ty, got));
+            if !self.accepts(want, got) {
+                first.get_or_insert((element, want, got));
+                count += 1;
+            }
+        }
+        match first {
+            Some((element, want, got)) => Err(Mismatch::Element { element, want, got, count }),
+            None => Ok(()),
         }
     }
 }
