@@ -117,6 +117,11 @@ pub(super) enum Instr {
         index: Reg,
         modify: u32,
     },
+    /// Notes whether a float is subnormal.
+    Watch {
+        ty: DataType,
+        a: Reg,
+    },
     Jump {
         to: Pc,
     },
@@ -205,6 +210,8 @@ pub(super) struct Code {
     /// Whether invocations wait for one another.
     pub(super) suspends: bool,
     pub(super) grid_sync: bool,
+    /// Whether a watched value that the launch fixes is subnormal.
+    pub(super) subnormals: bool,
     /// Whether workgroups may see one another's atomics.
     pub(super) buffer_atomics: bool,
 }

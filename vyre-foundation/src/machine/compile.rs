@@ -4,7 +4,7 @@
 //! reads: it is total, so computing it early is sound, and loop invariants leave their loops by
 //! themselves. What reads neither node nor invocation is computed here, once.
 
-use vyre_spec::{Axis, BuiltIn, DataType, MemoryOrdering};
+use vyre_spec::{Axis, BuiltIn, DataType, MemoryOrdering, Value};
 
 use super::MachineError;
 use super::code::{Array, Code, Counted, Instr, IntType, Modify, Pc, Reg, Space, Subgroup};
@@ -17,8 +17,10 @@ pub(super) fn compile(
     program: &Checked<Program>,
     launch: &ResolvedLaunch,
     subgroup_size: u32,
+    watch_subnormals: bool,
 ) -> Result<Code, MachineError> {
     let mut compiler = Compiler::new(program, launch);
+    compiler.watch = watch_subnormals;
     compiler.place_exprs(launch, subgroup_size)?;
     compiler.body()?;
     Ok(compiler.code)
@@ -33,6 +35,8 @@ struct Compiler<'p> {
     /// The expressions to compute after each node: bucket 0 is the prologue, bucket n + 1 follows node n.
     buckets: Vec<Vec<ExprId>>,
     loops: Vec<Loop>,
+    /// Whether float ops are watched for subnormals.
+    watch: bool,
 }
 
 /// The jumps out of and around an open loop, to be pointed at their targets.
@@ -87,6 +91,7 @@ impl<'p> Compiler<'p> {
             private_words,
             suspends: false,
             grid_sync: false,
+            subnormals: false,
             buffer_atomics: false,
         };
         let mut compiler = Self {
@@ -97,6 +102,7 @@ impl<'p> Compiler<'p> {
             var_regs: Vec::new(),
             buckets: vec![Vec::new(); program.nodes().len() + 1],
             loops: Vec::new(),
+            watch: false,
         };
         compiler.node_regs = program.nodes().iter().map(|_| compiler.reg()).collect();
         compiler.var_regs = program.vars().iter().map(|_| compiler.reg()).collect();
@@ -146,7 +152,13 @@ impl<'p> Compiler<'p> {
                 }
                 _ => {
                     let anchor = expr.operands().filter_map(|e| anchors[e.index()]).max();
-                    if anchor.is_none() { fixed(self.evaluate(id, expr)?) } else { (0, anchor) }
+                    if anchor.is_none() {
+                        let value = self.evaluate(id, expr)?;
+                        self.code.subnormals |= self.watch && self.meets_subnormal(id, expr, value);
+                        fixed(value)
+                    } else {
+                        (0, anchor)
+                    }
                 }
             };
             let reg = self.reg();
@@ -215,10 +227,26 @@ impl<'p> Compiler<'p> {
     /// Computes the expressions that wait for a bucket.
     fn bucket(&mut self, bucket: usize, site: NodeId) -> Result<(), MachineError> {
         for id in std::mem::take(&mut self.buckets[bucket]) {
-            let instr = self.op(id, self.program.expr(id), self.expr_reg(id))?;
+            let expr = self.program.expr(id);
+            let instr = self.op(id, expr, self.expr_reg(id))?;
             self.emit(site, instr);
+            if self.watch {
+                for watched in expr.operands().chain([id]) {
+                    let ty = self.type_of(watched);
+                    if ty.is_float() {
+                        self.emit(site, Instr::Watch { ty, a: self.expr_reg(watched) });
+                    }
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Whether an op that the launch fixes takes or gives a subnormal.
+    fn meets_subnormal(&self, id: ExprId, expr: &Expr, value: u64) -> bool {
+        let subnormal = |id, bits| Value::from_bits(self.type_of(id), bits).is_subnormal();
+        let operand = |e: ExprId| subnormal(e, self.code.template[self.expr_reg(e) as usize]);
+        subnormal(id, value) || expr.operands().any(operand)
     }
 
     /// Points jumps at the next instruction.

@@ -1,6 +1,6 @@
 //! Execution of one invocation up to the next point where it waits, ends, or has used its fuel.
 
-use vyre_spec::DataType;
+use vyre_spec::{DataType, Value};
 
 use super::TrapRecord;
 use super::code::{Array, Code, Instr, IntType, Space};
@@ -20,6 +20,8 @@ pub(super) struct Thread<O> {
     pub(super) observer: O,
     /// The first trap, with the workgroup that it happened in.
     pub(super) trap: Option<(u64, TrapRecord)>,
+    /// Whether a watched value was subnormal.
+    pub(super) subnormals: bool,
     /// Instructions left of the budget.
     pub(super) fuel: u64,
 }
@@ -123,6 +125,9 @@ impl Machine<'_> {
                     };
                     invocation.regs[dst as usize] = old;
                 }
+                Instr::Watch { ty, a } => {
+                    thread.subnormals |= Value::from_bits(ty, regs[a as usize]).is_subnormal();
+                }
                 Instr::Jump { to } => next = to as usize,
                 Instr::Unless { condition, to } => {
                     if regs[condition as usize] == 0 {
@@ -213,7 +218,7 @@ impl Machine<'_> {
 
 impl<O> Thread<O> {
     pub(super) fn new(observer: O, fuel: u64) -> Self {
-        Self { observer, trap: None, fuel }
+        Self { observer, trap: None, subnormals: false, fuel }
     }
 
     /// Records a trap, unless there was one.

@@ -54,6 +54,8 @@ pub struct MachineOptions {
     pub loop_limit: u32,
     /// Threads to use at most; 0 for as many as there are cores.
     pub threads: usize,
+    /// Whether to note if a float op meets a subnormal, which devices may flush; slower.
+    pub watch_subnormals: bool,
     /// Bytes of memory that buffers may take in the machine, which holds an element in 8 bytes.
     pub memory_limit: u64,
 }
@@ -68,6 +70,7 @@ impl Default for MachineOptions {
             step_budget: None,
             loop_limit: u32::MAX,
             threads: 0,
+            watch_subnormals: false,
             memory_limit: 8 << 30,
         }
     }
@@ -94,6 +97,9 @@ pub struct Outcome {
     pub reports: Vec<Report>,
     /// The first trap in the order of execution, if there was one.
     pub trap: Option<TrapRecord>,
+    /// With [`MachineOptions::watch_subnormals`], whether a float op took or gave a subnormal: then a device
+    /// may rightly give another result.
+    pub subnormals: bool,
 }
 
 /// Why a program could not be run.
@@ -202,7 +208,7 @@ pub fn run_bound(
     if program.facts().has_subgroup() && shape.lanes % subgroup_size != 0 {
         return Err(MachineError::SubgroupSize { invocations: u64::from(shape.lanes), subgroup_size });
     }
-    let code = compile::compile(program, &resolved, subgroup_size)?;
+    let code = compile::compile(program, &resolved, subgroup_size, options.watch_subnormals)?;
     let held = held_words(options, &code, &shape).saturating_mul(8);
     let left = options.memory_limit.checked_sub(held).ok_or_else(|| MachineError::Memory {
         what: "the state of invocations".into(),
@@ -215,24 +221,25 @@ pub fn run_bound(
     let fuel = options.step_budget.unwrap_or(u64::MAX);
 
     let threads = threads(options, &code, &shape);
-    let (trap, reports) = if options.sanitize {
+    let (trap, reports, subnormals) = if options.sanitize {
         let mut thread = exec::Thread::new(sanitize::Sanitizer::new(shape.domain), fuel);
         if let Err(over) = schedule::run(&machine, &shape, options.schedule, &mut thread) {
             let finding = Finding::StepBudget { budget: fuel };
             thread.observer.report(over.node, over.invocation, finding);
         }
-        (thread.trap.map(|(_, trap)| trap), thread.observer.into_reports())
+        (thread.trap, thread.observer.into_reports(), thread.subnormals)
     } else if threads > 1 {
-        (schedule::run_parallel(&machine, &shape, threads), Vec::new())
+        (schedule::run_parallel(&machine, &shape, threads), Vec::new(), false)
     } else {
         let mut thread = exec::Thread::new(observe::Blind, fuel);
         schedule::run(&machine, &shape, options.schedule, &mut thread).map_err(|over| {
             MachineError::StepBudget { budget: fuel, node: over.node, invocation: over.invocation }
         })?;
-        (thread.trap.map(|(_, trap)| trap), Vec::new())
+        (thread.trap, Vec::new(), thread.subnormals)
     };
     let outputs = program.outputs().map(|id| buffers.bytes(id.index(), program.buffer(id).element)).collect();
-    Ok(Outcome { outputs, reports, trap })
+    let trap = trap.map(|(_, trap)| trap);
+    Ok(Outcome { outputs, reports, trap, subnormals: subnormals || code.subnormals })
 }
 
 /// Words that invocations and workgroups take at a time.
@@ -251,6 +258,7 @@ fn held_words(options: &MachineOptions, code: &code::Code, shape: &group::Shape)
 /// How many threads may run the launch without any program being able to tell.
 fn threads(options: &MachineOptions, code: &code::Code, shape: &group::Shape) -> usize {
     let ordered = options.sanitize
+        || options.watch_subnormals
         || options.step_budget.is_some()
         || options.schedule != Schedule::InOrder
         || code.grid_sync

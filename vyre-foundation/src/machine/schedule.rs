@@ -37,7 +37,11 @@ pub(super) fn run<O: Observer>(
 
 /// Runs workgroups on several threads, in order within each; the caller knows that no workgroup can see
 /// another's order. Returns the trap of the first workgroup that has one.
-pub(super) fn run_parallel(machine: &Machine<'_>, shape: &Shape, threads: usize) -> Option<TrapRecord> {
+pub(super) fn run_parallel(
+    machine: &Machine<'_>,
+    shape: &Shape,
+    threads: usize,
+) -> Option<(u64, TrapRecord)> {
     let next = AtomicU64::new(0);
     let worker = || {
         let mut thread = Thread::new(Blind, u64::MAX);
@@ -68,7 +72,7 @@ pub(super) fn run_parallel(machine: &Machine<'_>, shape: &Shape, threads: usize)
         };
         std::iter::once(own).chain(handles.into_iter().map(join)).collect()
     });
-    traps.into_iter().flatten().min_by_key(|&(group, _)| group).map(|(_, trap)| trap)
+    traps.into_iter().flatten().min_by_key(|&(group, _)| group)
 }
 
 /// Runs workgroups whose invocations never wait, one invocation after the other.

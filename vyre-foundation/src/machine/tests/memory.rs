@@ -123,3 +123,17 @@ fn a_float_atomic_adds_and_exchanges() {
     let outcome = run_clean(&program, &Params::new(), &[&[1.0f32.to_bits(), 0]]);
     assert_eq!(words(&outcome.outputs[0]), [3.0f32.to_bits(), 2.0f32.to_bits()]);
 }
+
+#[test]
+fn a_watched_subnormal_is_noted() {
+    let program = Kernel::build("test", |k| {
+        let x = k.read_write::<f32>("x");
+        k.domain([x.len()], |[i]| x.store(i, x.load(i) * 0.5f32));
+    })
+    .unwrap();
+    let options = MachineOptions { watch_subnormals: true, ..MachineOptions::default() };
+    let at = |x: f32| run(&program, &Params::new(), &[&x.to_le_bytes()], &options).unwrap().subnormals;
+    // Half of the smallest normal is subnormal; twice it is not, nor is zero.
+    assert!(at(f32::MIN_POSITIVE) && at(f32::from_bits(1)));
+    assert!(!at(f32::MIN_POSITIVE * 2.0) && !at(0.0) && !at(f32::NAN));
+}
