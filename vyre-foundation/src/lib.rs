@@ -10,5 +10,7 @@ pub mod ir;
 pub mod launch;
 pub mod machine;
 pub mod opt;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 pub mod wire;
