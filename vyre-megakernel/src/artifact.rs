@@ -8,7 +8,7 @@
 //! | 4 | the version of this format |
 //! | 32 | the digest of the device profile |
 //! | 1 + 4 + 1 + 12 | options: optimise, ULP budget, whether a workgroup size follows, its axes or zeros |
-//! | 8 + n | the length of the program's text, and the text as the printer writes it |
+//! | 8 + n | the length of the program's wire form, and the wire form |
 //! | 32 | BLAKE3 of all before, which is the artifact's id |
 
 use std::fmt;
@@ -16,7 +16,7 @@ use std::fmt;
 use vyre_foundation::check::{self, Checked};
 use vyre_foundation::diag::Diagnostic;
 use vyre_foundation::ir::Program;
-use vyre_foundation::text::{self, TextError};
+use vyre_foundation::wire::{self, WireError};
 use vyre_spec::CompileOptions;
 
 use crate::codec::{Reader, Writer, hex};
@@ -94,16 +94,12 @@ pub enum ArtifactError {
         /// What.
         what: &'static str,
     },
-    /// The program's text is wrong.
-    #[error("the artifact's program cannot be read: {}", first(.0))]
-    Text(Vec<TextError>),
+    /// The program cannot be decoded.
+    #[error("the artifact's program cannot be decoded: {0}")]
+    Wire(#[from] WireError),
     /// The program does not pass the checker.
-    #[error("the artifact's program is wrong: {}", first(.0))]
+    #[error("the artifact's program is wrong: {}", .0.first().map_or_else(String::new, ToString::to_string))]
     Program(Vec<Diagnostic>),
-}
-
-fn first<T: fmt::Display>(findings: &[T]) -> String {
-    findings.first().map_or_else(String::new, T::to_string)
 }
 
 /// Compiles a request. The result depends on the request alone.
@@ -117,7 +113,7 @@ pub fn compile(request: &ValidRequest) -> Artifact {
     out.u32(options.ulp_budget);
     out.u8(u8::from(options.workgroup_size.is_some()));
     options.workgroup_size.unwrap_or_default().into_iter().for_each(|axis| out.u32(axis));
-    out.string(text::print(program).as_bytes());
+    out.string(&wire::encode(program));
     let id = ArtifactId(blake3::derive_key(CONTEXT, &out.0));
     out.0.extend(id.0);
     Artifact { program: program.clone(), options: options.clone(), profile, bytes: out.0, id }
@@ -154,13 +150,7 @@ impl Artifact {
         if tail != DIGEST || (!sized && size != [0; 3]) {
             return Err(ArtifactError::Malformed { at: end, what: "bytes that mean nothing" });
         }
-        let program = std::str::from_utf8(program)
-            .map_err(|_| ArtifactError::Malformed { at: end, what: "a program that is no text" })?;
-        let (parsed, _) = text::parse(program).map_err(ArtifactError::Text)?;
-        if text::print(&parsed) != program {
-            return Err(ArtifactError::Malformed { at: end, what: "a program that is not in normal form" });
-        }
-        let program = check::check(parsed).map_err(ArtifactError::Program)?;
+        let program = check::check(wire::decode(program)?).map_err(ArtifactError::Program)?;
         let options = CompileOptions {
             optimize,
             workgroup_size: sized.then_some(size),
