@@ -263,3 +263,40 @@ fn barriers_keep_their_ordering() {
     .unwrap();
     assert_eq!(program.nodes(), [Node::Barrier { ordering: MemoryOrdering::WorkgroupAndStorage }]);
 }
+
+/// The codes and lines of a kernel's findings, lines counted from `start`.
+fn lines(error: &BuildError, start: u32) -> Vec<(Code, Option<u32>)> {
+    let line = |f: &super::Finding| (f.diagnostic.code, f.line.map(|line| line.line() - start));
+    error.findings().iter().map(line).collect()
+}
+
+#[test]
+fn the_checkers_findings_have_their_lines() {
+    let start = line!();
+    let wrong = Kernel::build("wrong", |k| {
+        let x = k.read_write::<u32>("x");
+        k.param::<u32>("x");
+        k.domain([x.len()], |[i]| {
+            let escaped = std::cell::Cell::new(i);
+            k.if_(i.lt(5), || escaped.set(x.load(i)));
+            x.store(i, escaped.get());
+        });
+    });
+    let error = wrong.unwrap_err();
+    assert_eq!(lines(&error, start), [(Code::DuplicateName, Some(3)), (Code::Dominance, Some(7))]);
+    assert!(error.to_string().contains("build/tests.rs:"), "{error}");
+
+    let start = line!();
+    let divergent = Kernel::build("divergent", |k| {
+        k.workgroups([64], [1], |group| {
+            k.if_(group.local_index.lt(5), || {
+                k.barrier(MemoryOrdering::Workgroup);
+            });
+        });
+    });
+    let error = divergent.unwrap_err();
+    assert_eq!(lines(&error, start), [(Code::DivergentBarrier, Some(4))]);
+    // The branch and what it depends on have theirs too.
+    let related = error.findings()[0].related.iter().map(|line| line.map(|line| line.line() - start));
+    assert_eq!(related.collect::<Vec<_>>(), [Some(3), Some(2)], "{error}");
+}
