@@ -16,6 +16,10 @@ pub use vyre_driver as driver;
 pub use vyre_driver_wgpu as wgpu;
 /// The IR: builder, text and wire forms, checker, reference machine and optimiser.
 pub use vyre_foundation as foundation;
+/// Whole-program compile requests and artifacts.
+pub use vyre_megakernel as megakernel;
+/// Sessions that run artifacts on a backend.
+pub use vyre_runtime as runtime;
 /// Element types, op tables and device profiles.
 pub use vyre_spec as spec;
 pub use vyre_spec::{from_bytes, to_bytes};

@@ -1,0 +1,56 @@
+//! Why a session cannot be opened or a run fails.
+
+use vyre_driver::BackendError;
+use vyre_megakernel::{ArtifactError, BindingError, ProfileDigest};
+use vyre_spec::{DataType, PartialElement};
+
+/// Why a session cannot be opened, a run fails, or a result cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Bytes are no artifact.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// The bindings do not fit the program.
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+    /// The artifact is for a device with another profile.
+    #[error(
+        "the artifact is for a device with the profile {artifact}, but `{device}` of backend `{backend}` has \
+         {profile}: compile the request again, with this device's profile"
+    )]
+    OtherDevice {
+        /// The profile's digest in the artifact.
+        artifact: ProfileDigest,
+        /// The backend's id.
+        backend: String,
+        /// The device's name.
+        device: String,
+        /// The digest of the device's profile.
+        profile: ProfileDigest,
+    },
+    /// The run gives no output of this name.
+    #[error("the run gave no output `{name}`; it gave: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    UnknownOutput {
+        /// The name.
+        name: String,
+        /// The outputs that it gave.
+        known: Vec<String>,
+    },
+    /// An output is read as another type than it has.
+    #[error("output `{name}` has {has} elements, but was read as {asked}")]
+    OutputType {
+        /// Its name.
+        name: String,
+        /// Its element type.
+        has: DataType,
+        /// The type asked for.
+        asked: DataType,
+    },
+    /// An output's bytes are no whole number of elements: a fault of the backend's.
+    #[error(transparent)]
+    Bytes(#[from] PartialElement),
+}
