@@ -1,0 +1,351 @@
+//! The benchmark rows: Vyre against the same work on raw wgpu, in one process, in turn, results checked.
+
+mod kernels;
+#[path = "../raw/mod.rs"]
+mod raw;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use vyre_driver::{
+    BackendError, Binding, BufferRef, Command, CommandList, CompiledPipeline, DispatchCommand, DispatchConfig,
+    Resource, Span, VyreBackend,
+};
+use vyre_driver_wgpu::WgpuBackend;
+use vyre_foundation::launch::Params;
+use vyre_spec::{CompileOptions, Value};
+
+use raw::{RawJob, wgsl};
+
+/// One row of the table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What was done.
+    pub name: &'static str,
+    /// The ratio that is asked for, at most.
+    pub asked: f64,
+    /// The median time of the Vyre side.
+    pub vyre: Duration,
+    /// The median time of the raw side.
+    pub raw: Duration,
+    /// How many pairs were timed.
+    pub pairs: usize,
+    /// Whether both sides gave the expected result.
+    pub correct: bool,
+}
+
+impl Row {
+    /// Vyre's median over raw's.
+    pub fn ratio(&self) -> f64 {
+        self.vyre.as_secs_f64() / self.raw.as_secs_f64()
+    }
+}
+
+/// How long each row is timed, at least three pairs.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// The time for a row's pairs.
+    pub per_row: Duration,
+    /// Pairs of a row, at most.
+    pub max_pairs: usize,
+    /// Rows of a square matrix product.
+    pub matmul_rows: u32,
+}
+
+/// Times every row and calls `done` after each.
+///
+/// # Errors
+/// If a program does not compile or run.
+pub fn run(backend: &WgpuBackend, effort: Effort, done: &mut dyn FnMut(&Row)) -> Result<Vec<Row>, BackendError> {
+    let bench = Bench { backend, effort, device: backend.device_queue() };
+    let rows: [&dyn Fn(&Bench<'_>) -> Result<Row, BackendError>; 8] = [
+        &Bench::tiny,
+        &|b| b.saxpy("saxpy 1 M, host in and out", 1 << 20),
+        &|b| b.saxpy("saxpy 16 M, host in and out", 1 << 24),
+        &|b| b.resident_saxpy("resident saxpy 16 M (raw: one element per invocation)", wgsl::SAXPY_SCALAR, 1),
+        &|b| b.resident_saxpy("resident saxpy 16 M (raw: one vec4 per invocation)", wgsl::SAXPY_VEC4, 4),
+        &Bench::sequence,
+        &Bench::reduction,
+        &Bench::matmul,
+    ];
+    let mut all = Vec::new();
+    for row in rows {
+        let row = row(&bench)?;
+        done(&row);
+        all.push(row);
+    }
+    Ok(all)
+}
+
+/// The workgroups of a folded grid of `n` workgroups of 256.
+fn folded(n: u64) -> [u32; 3] {
+    let groups = n.div_ceil(256) as u32;
+    if groups <= 32_768 { [groups, 1, 1] } else { [32_768, groups.div_ceil(32_768), 1] }
+}
+
+/// Reproducible words: a linear congruential sequence.
+fn words(n: usize) -> Vec<u32> {
+    let mut state = 0x2545_F491u32;
+    let next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    (0..n).map(next).collect()
+}
+
+/// Reproducible floats that are small integers, so that sums of products are exact.
+fn small_floats(n: usize) -> Vec<f32> {
+    words(n).into_iter().map(|w| (w % 16) as f32).collect()
+}
+
+fn saxpy_expected(x: &[f32], y: &[f32]) -> Vec<f32> {
+    x.iter().zip(y).map(|(x, y)| 2.0 * x + y).collect()
+}
+
+struct Bench<'b> {
+    backend: &'b WgpuBackend,
+    effort: Effort,
+    device: Arc<(wgpu::Device, wgpu::Queue)>,
+}
+
+use vyre_driver_wgpu::wgpu;
+
+impl Bench<'_> {
+    fn job(&self, source: &str, sizes: &[u64], groups: [u32; 3], read_back: u64) -> RawJob {
+        RawJob::new(&self.device.0, &self.device.1, source, sizes, groups, read_back)
+    }
+
+    /// Times both sides in turn; each call is one complete piece of work.
+    fn time(
+        &self,
+        name: &'static str,
+        asked: f64,
+        correct: bool,
+        vyre: &mut dyn FnMut() -> Result<(), BackendError>,
+        raw: &mut dyn FnMut(),
+    ) -> Result<Row, BackendError> {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..2 {
+            vyre()?;
+            raw();
+        }
+        let begin = Instant::now();
+        while ours.len() < 3 || (begin.elapsed() < self.effort.per_row && ours.len() < self.effort.max_pairs) {
+            let start = Instant::now();
+            vyre()?;
+            ours.push(start.elapsed());
+            let start = Instant::now();
+            raw();
+            theirs.push(start.elapsed());
+        }
+        let pairs = ours.len();
+        Ok(Row { name, asked, vyre: median(ours), raw: median(theirs), pairs, correct })
+    }
+
+    fn tiny(&self) -> Result<Row, BackendError> {
+        let source = words(64);
+        let input: Vec<u8> = bytemuck::cast_slice(&source).to_vec();
+        let expected: Vec<u32> = source.iter().map(|w| w + 1).collect();
+        let expected: &[u8] = bytemuck::cast_slice(&expected);
+        let program = kernels::tiny()?;
+        let config = DispatchConfig::default();
+        let job = self.job(wgsl::TINY, &[256, 256], [1, 1, 1], 256);
+        let mut out = Vec::new();
+        job.upload(0, &input);
+        job.run_and_read(&mut out);
+        let ours = self.backend.dispatch_checked(&program, &[&input], &config)?;
+        let correct = out == expected && ours == [expected.to_vec()];
+        self.time(
+            "tiny dispatch, host in and out",
+            1.05,
+            correct,
+            &mut || self.backend.dispatch_checked(&program, &[&input], &config).map(drop),
+            &mut || {
+                job.upload(0, &input);
+                job.run_and_read(&mut out);
+            },
+        )
+    }
+
+    fn saxpy(&self, name: &'static str, n: usize) -> Result<Row, BackendError> {
+        let (x, y) = (small_floats(n), small_floats(n));
+        let expected = saxpy_expected(&x, &y);
+        let (x, y): (&[u8], &[u8]) = (bytemuck::cast_slice(&x), bytemuck::cast_slice(&y));
+        let program = kernels::saxpy()?;
+        let config = DispatchConfig::default().param("a", 2.0f32);
+        let bytes = x.len() as u64;
+        let job = self.job(wgsl::SAXPY_VEC4, &[bytes, bytes], folded(n as u64 / 4), bytes);
+        let mut out = Vec::with_capacity(x.len());
+        job.upload(0, x);
+        job.upload(1, y);
+        job.run_and_read(&mut out);
+        let ours = self.backend.dispatch_checked(&program, &[x, y], &config)?;
+        let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours == [out.clone()];
+        self.time(
+            name,
+            1.05,
+            correct,
+            &mut || self.backend.dispatch_checked(&program, &[x, y], &config).map(drop),
+            &mut || {
+                job.upload(0, x);
+                job.upload(1, y);
+                // A caller gets a fresh vector from Vyre, so the raw side makes one too.
+                let mut out = Vec::with_capacity(x.len());
+                job.run_and_read(&mut out);
+            },
+        )
+    }
+
+    fn resident_saxpy(&self, name: &'static str, source: &str, per_lane: u64) -> Result<Row, BackendError> {
+        let n = 1usize << 24;
+        let (x, y) = (small_floats(n), small_floats(n));
+        let expected = saxpy_expected(&x, &y);
+        let ours = Resident::new(self, &kernels::saxpy()?, params(), &[bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)], &[])?;
+        let bytes = n as u64 * 4;
+        let job = self.job(source, &[bytes, bytes], folded(n as u64 / per_lane), bytes);
+        job.upload(0, bytemuck::cast_slice(&x));
+        job.upload(1, bytemuck::cast_slice(&y));
+        let mut out = Vec::new();
+        job.run_and_read(&mut out);
+        ours.run(1)?;
+        let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
+        self.time(name, 1.02, correct, &mut || ours.run(1), &mut || job.run(1))
+    }
+
+    fn sequence(&self) -> Result<Row, BackendError> {
+        let n = 1usize << 12;
+        let (x, y) = (vec![1.0f32; n], vec![0.0f32; n]);
+        let ours = Resident::new(self, &kernels::saxpy()?, params(), &[bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)], &[])?;
+        let bytes = n as u64 * 4;
+        let job = self.job(wgsl::SAXPY_VEC4, &[bytes, bytes], folded(n as u64 / 4), bytes);
+        job.upload(0, bytemuck::cast_slice(&x));
+        job.upload(1, bytemuck::cast_slice(&y));
+        job.run(1_000);
+        ours.run(1_000)?;
+        let mut out = Vec::new();
+        job.run_and_read(&mut out);
+        ours.run(1)?;
+        // Each run adds 2: exact in f32 far beyond this.
+        let expected = vec![2_002.0f32; n];
+        let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
+        self.time("sequence of 1,000 resident dispatches, one submission", 1.02, correct, &mut || ours.run(1_000), &mut || {
+            job.run(1_000);
+        })
+    }
+
+    fn reduction(&self) -> Result<Row, BackendError> {
+        let n = 1usize << 22;
+        let source = words(n);
+        let expected: Vec<u32> = source.chunks(256).map(|c| c.iter().fold(0u32, |s, w| s.wrapping_add(*w))).collect();
+        let bytes = n as u64 * 4;
+        let ours = Resident::new(self, &kernels::reduction()?, Params::new(), &[bytemuck::cast_slice(&source)], &[bytes / 256])?;
+        let job = self.job(wgsl::REDUCTION, &[bytes, bytes / 256], [(n / 256) as u32, 1, 1], bytes / 256);
+        job.upload(0, bytemuck::cast_slice(&source));
+        let mut out = Vec::new();
+        job.run_and_read(&mut out);
+        ours.run(1)?;
+        let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
+        self.time("workgroup reduction, 4 M u32, resident", 1.02, correct, &mut || ours.run(1), &mut || job.run(1))
+    }
+
+    fn matmul(&self) -> Result<Row, BackendError> {
+        let rows = self.effort.matmul_rows;
+        let n = rows as usize;
+        let (a, b) = (small_floats(n * n), small_floats(n * n));
+        let bytes = (n * n * 4) as u64;
+        let ours = Resident::new(
+            self,
+            &kernels::matmul(rows)?,
+            Params::new(),
+            &[bytemuck::cast_slice(&a), bytemuck::cast_slice(&b)],
+            &[bytes],
+        )?;
+        let job = self.job(&wgsl::matmul(rows), &[bytes; 3], [rows / 16, rows / 16, 1], bytes);
+        job.upload(0, bytemuck::cast_slice(&a));
+        job.upload(1, bytemuck::cast_slice(&b));
+        let mut out = Vec::new();
+        job.run_and_read(&mut out);
+        ours.run(1)?;
+        let result = ours.read(2)?;
+        // Small integers: every order of summation is exact, so a few rows computed here decide.
+        let got: &[f32] = bytemuck::cast_slice(&result);
+        let right = |row: usize| {
+            (0..n).all(|column| got[row * n + column] == (0..n).map(|k| a[row * n + k] * b[k * n + column]).sum::<f32>())
+        };
+        let correct = out == result && right(0) && right(n / 2) && right(n - 1);
+        self.time("tiled matmul, f32, resident", 1.02, correct, &mut || ours.run(1), &mut || job.run(1))
+    }
+}
+
+fn params() -> Params {
+    Params::new().with("a", Value::new(2.0f32))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// A Vyre program with its buffers on the device.
+struct Resident<'b> {
+    backend: &'b WgpuBackend,
+    pipeline: Arc<dyn CompiledPipeline>,
+    buffers: Vec<Resource>,
+    params: Params,
+}
+
+impl<'b> Resident<'b> {
+    /// Inputs first, then outputs of `outputs[i]` bytes, as the program declares them.
+    fn new(
+        bench: &Bench<'b>,
+        program: &vyre_foundation::check::Checked<vyre_foundation::ir::Program>,
+        params: Params,
+        inputs: &[&[u8]],
+        outputs: &[u64],
+    ) -> Result<Self, BackendError> {
+        let backend = bench.backend;
+        let pipeline = backend.compile_checked(program, &CompileOptions::default())?;
+        let mut buffers = Vec::new();
+        let mut list = CommandList::new();
+        for bytes in inputs {
+            let resource = backend.allocate(bytes.len() as u64)?;
+            buffers.push(resource);
+            list.upload(BufferRef::Resident(resource), 0, bytes);
+        }
+        for &len in outputs {
+            buffers.push(backend.allocate(len)?);
+        }
+        backend.submit(&list)?.wait(None)?;
+        Ok(Self { backend, pipeline, buffers, params })
+    }
+
+    /// Runs the program `times` times in one submission and waits.
+    fn run(&self, times: u32) -> Result<(), BackendError> {
+        let mut list = CommandList::new();
+        for _ in 0..times {
+            list.push(Command::Dispatch(DispatchCommand {
+                pipeline: Arc::clone(&self.pipeline),
+                bindings: self.buffers.iter().map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len }).collect(),
+                params: self.params.clone(),
+                counts: None,
+            }));
+        }
+        self.backend.submit(&list)?.wait(None).map(drop)
+    }
+
+    fn read(&self, buffer: usize) -> Result<Vec<u8>, BackendError> {
+        let resource = self.buffers[buffer];
+        let mut list = CommandList::new();
+        list.read(Span { buffer: BufferRef::Resident(resource), offset: 0, len: resource.len });
+        Ok(self.backend.submit(&list)?.wait(None)?.into_iter().next().unwrap_or_default())
+    }
+}
+
+impl Drop for Resident<'_> {
+    fn drop(&mut self) {
+        for &resource in &self.buffers {
+            // The device may be lost; there is nothing else to do at the end of a row.
+            let _ = self.backend.free(resource);
+        }
+    }
+}
