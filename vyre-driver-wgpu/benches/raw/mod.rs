@@ -3,14 +3,17 @@
 //!
 //! Every run returns when the device has finished, as the Vyre side does.
 
+#![allow(unsafe_code, reason = "an expert turns wgpu's runtime checks off")]
+#![allow(clippy::expect_used, reason = "a benchmark that cannot run ends")]
+
 use vyre_driver_wgpu::wgpu;
 
 /// The shaders.
-pub mod wgsl;
+pub(crate) mod wgsl;
 
 /// One pipeline with its buffers bound.
 #[derive(Debug)]
-pub struct RawJob {
+pub(crate) struct RawJob {
     device: wgpu::Device,
     queue: wgpu::Queue,
     pipeline: wgpu::ComputePipeline,
@@ -23,7 +26,7 @@ pub struct RawJob {
 impl RawJob {
     /// A job whose binding `i` is a storage buffer of `sizes[i]` bytes, dispatched in `groups` workgroups.
     /// `read_back` bytes of the last buffer can be read after a run.
-    pub fn new(
+    pub(crate) fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         source: &str,
@@ -32,7 +35,8 @@ impl RawJob {
         read_back: u64,
     ) -> Self {
         let module = {
-            let descriptor = wgpu::ShaderModuleDescriptor { label: None, source: wgpu::ShaderSource::Wgsl(source.into()) };
+            let descriptor =
+                wgpu::ShaderModuleDescriptor { label: None, source: wgpu::ShaderSource::Wgsl(source.into()) };
             // SAFETY: the shaders of this benchmark are constants whose indices stay inside buffers of the
             // sizes that this file makes, and whose loops end.
             unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
@@ -50,37 +54,45 @@ impl RawJob {
         });
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         let make = |size: u64, usage| {
-            device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size,
+                usage,
+                mapped_at_creation: false,
+            })
         };
         let buffers: Vec<_> = sizes.iter().map(|&size| make(size, usage)).collect();
         let entries: Vec<_> = buffers
             .iter()
             .enumerate()
-            .map(|(i, buffer)| wgpu::BindGroupEntry { binding: i as u32, resource: buffer.as_entire_binding() })
+            .map(|(i, buffer)| wgpu::BindGroupEntry {
+                binding: i as u32,
+                resource: buffer.as_entire_binding(),
+            })
             .collect();
         let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: None,
             layout: &pipeline.get_bind_group_layout(0),
             entries: &entries,
         });
-        let staging =
-            (read_back > 0).then(|| make(read_back, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST));
+        let staging = (read_back > 0)
+            .then(|| make(read_back, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST));
         Self { device: device.clone(), queue: queue.clone(), pipeline, bind_group, buffers, staging, groups }
     }
 
     /// Writes a buffer's leading bytes.
-    pub fn upload(&self, buffer: usize, bytes: &[u8]) {
+    pub(crate) fn upload(&self, buffer: usize, bytes: &[u8]) {
         self.queue.write_buffer(&self.buffers[buffer], 0, bytes);
     }
 
     /// Runs the pipeline `times` times in one pass and waits.
-    pub fn run(&self, times: u32) {
+    pub(crate) fn run(&self, times: u32) {
         let index = self.queue.submit([self.encode(times).finish()]);
         self.wait(index);
     }
 
     /// Runs the pipeline once and copies the last buffer's leading bytes out.
-    pub fn run_and_read(&self, out: &mut Vec<u8>) {
+    pub(crate) fn run_and_read(&self, out: &mut Vec<u8>) {
         let mut encoder = self.encode(1);
         let staging = self.staging.as_ref().expect("made with read_back");
         let last = self.buffers.last().expect("has a buffer");

@@ -1,7 +1,7 @@
 //! The shaders. Sizes are constants in the source, as an expert would specialise them.
 
 /// `out[i] = in[i] + 1` over 64 words.
-pub const TINY: &str = "
+pub(crate) const TINY: &str = "
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> target_: array<u32>;
 @compute @workgroup_size(64)
@@ -11,7 +11,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 
 /// `y[i] = 2 x[i] + y[i]`, one vec4 per invocation, over a multiple of 1,024 elements; the grid is folded in
 /// rows of 32,768 workgroups.
-pub const SAXPY_VEC4: &str = "
+pub(crate) const SAXPY_VEC4: &str = "
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<f32>>;
 @compute @workgroup_size(256)
@@ -21,7 +21,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }";
 
 /// The same with one element per invocation.
-pub const SAXPY_SCALAR: &str = "
+pub(crate) const SAXPY_SCALAR: &str = "
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @compute @workgroup_size(256)
@@ -31,7 +31,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }";
 
 /// One sum per workgroup of 256 over 256 u32 each: a tree in shared memory.
-pub const REDUCTION: &str = "
+pub(crate) const REDUCTION: &str = "
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> sums: array<u32>;
 var<workgroup> tile: array<u32, 256>;
@@ -51,7 +51,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }";
 
 /// `c = a b` for square row-major matrices of `N` rows, in 16 × 16 tiles.
-pub fn matmul(n: u32) -> String {
+pub(crate) fn matmul(n: u32) -> String {
     format!(
         "
 const N = {n}u;

@@ -12,7 +12,7 @@ fn built(result: Result<Checked<Program>, BuildError>) -> Result<Checked<Program
 }
 
 /// `target[i] = source[i] + 1`.
-pub fn tiny() -> Result<Checked<Program>, BackendError> {
+pub(crate) fn tiny() -> Result<Checked<Program>, BackendError> {
     built(Kernel::build("tiny", |k| {
         let source = k.read_only::<u32>("source");
         let target = k.write_only::<u32>("target", source.len());
@@ -21,7 +21,7 @@ pub fn tiny() -> Result<Checked<Program>, BackendError> {
 }
 
 /// `y[i] = a x[i] + y[i]`.
-pub fn saxpy() -> Result<Checked<Program>, BackendError> {
+pub(crate) fn saxpy() -> Result<Checked<Program>, BackendError> {
     built(Kernel::build("saxpy", |k| {
         let a = k.param::<f32>("a");
         let x = k.read_only::<f32>("x");
@@ -31,7 +31,7 @@ pub fn saxpy() -> Result<Checked<Program>, BackendError> {
 }
 
 /// One sum per workgroup of 256, by a tree in shared memory.
-pub fn reduction() -> Result<Checked<Program>, BackendError> {
+pub(crate) fn reduction() -> Result<Checked<Program>, BackendError> {
     built(Kernel::build("reduction", |k| {
         let source = k.read_only::<u32>("source");
         let groups = source.len().extent().ceil_div(256);
@@ -58,14 +58,15 @@ pub fn reduction() -> Result<Checked<Program>, BackendError> {
 }
 
 /// `c = a b` for square row-major matrices of `n` rows, a multiple of 16, in 16 × 16 tiles.
-pub fn matmul(n: u32) -> Result<Checked<Program>, BackendError> {
+pub(crate) fn matmul(n: u32) -> Result<Checked<Program>, BackendError> {
     built(Kernel::build("matmul", |k| {
         let elements = u64::from(n) * u64::from(n);
         let a = k.read_only::<f32>("a").with_len(elements);
         let b = k.read_only::<f32>("b").with_len(elements);
         let c = k.write_only::<f32>("c", elements);
         let (tile_a, tile_b) = (k.shared::<f32>("tile_a", 256), k.shared::<f32>("tile_b", 256));
-        k.workgroups([16, 16], [n / 16, n / 16], |group| {
+        let tiles = u64::from(n / 16);
+        k.workgroups([16, 16], [tiles, tiles], |group| {
             let [x, y, _] = group.local_id;
             let [column, row, _] = group.global_id;
             let at = y * 16 + x;

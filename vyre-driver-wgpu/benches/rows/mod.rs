@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vyre_driver::{
-    BackendError, Binding, BufferRef, Command, CommandList, CompiledPipeline, DispatchCommand, DispatchConfig,
-    Resource, Span, VyreBackend,
+    BackendError, Binding, BufferRef, Command, CommandList, CompiledPipeline, DispatchCommand,
+    DispatchConfig, Resource, Span, VyreBackend,
 };
-use vyre_driver_wgpu::WgpuBackend;
+use vyre_driver_wgpu::{WgpuBackend, wgpu};
 use vyre_foundation::launch::Params;
 use vyre_spec::{CompileOptions, Value};
 
@@ -19,58 +19,68 @@ use raw::{RawJob, wgsl};
 
 /// One row of the table.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// What was done.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The ratio that is asked for, at most.
-    pub asked: f64,
+    pub(crate) asked: f64,
     /// The median time of the Vyre side.
-    pub vyre: Duration,
+    pub(crate) vyre: Duration,
     /// The median time of the raw side.
-    pub raw: Duration,
+    pub(crate) raw: Duration,
     /// How many pairs were timed.
-    pub pairs: usize,
+    pub(crate) pairs: usize,
     /// Whether both sides gave the expected result.
-    pub correct: bool,
+    pub(crate) correct: bool,
 }
 
 impl Row {
     /// Vyre's median over raw's.
-    pub fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.vyre.as_secs_f64() / self.raw.as_secs_f64()
     }
 }
 
 /// How long each row is timed, at least three pairs.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub(crate) struct Effort {
     /// The time for a row's pairs.
-    pub per_row: Duration,
+    pub(crate) per_row: Duration,
     /// Pairs of a row, at most.
-    pub max_pairs: usize,
+    pub(crate) max_pairs: usize,
     /// Rows of a square matrix product.
-    pub matmul_rows: u32,
+    pub(crate) matmul_rows: u32,
 }
 
 /// Times every row and calls `done` after each.
 ///
 /// # Errors
 /// If a program does not compile or run.
-pub fn run(backend: &WgpuBackend, effort: Effort, done: &mut dyn FnMut(&Row)) -> Result<Vec<Row>, BackendError> {
+pub(crate) fn run(
+    backend: &WgpuBackend,
+    effort: Effort,
+    done: &mut dyn FnMut(&Row),
+) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [&dyn Fn(&Bench<'_>) -> Result<Row, BackendError>; 8] = [
-        &Bench::tiny,
-        &|b| b.saxpy("saxpy 1 M, host in and out", 1 << 20),
-        &|b| b.saxpy("saxpy 16 M, host in and out", 1 << 24),
-        &|b| b.resident_saxpy("resident saxpy 16 M (raw: one element per invocation)", wgsl::SAXPY_SCALAR, 1),
-        &|b| b.resident_saxpy("resident saxpy 16 M (raw: one vec4 per invocation)", wgsl::SAXPY_VEC4, 4),
-        &Bench::sequence,
-        &Bench::reduction,
-        &Bench::matmul,
+    let rows: [&dyn Fn() -> Result<Row, BackendError>; 8] = [
+        &|| bench.tiny(),
+        &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20),
+        &|| bench.saxpy("saxpy 16 M, host in and out", 1 << 24),
+        &|| {
+            bench.resident_saxpy(
+                "resident saxpy 16 M (raw: one element per invocation)",
+                wgsl::SAXPY_SCALAR,
+                1,
+            )
+        },
+        &|| bench.resident_saxpy("resident saxpy 16 M (raw: one vec4 per invocation)", wgsl::SAXPY_VEC4, 4),
+        &|| bench.sequence(),
+        &|| bench.reduction(),
+        &|| bench.matmul(),
     ];
     let mut all = Vec::new();
     for row in rows {
-        let row = row(&bench)?;
+        let row = row()?;
         done(&row);
         all.push(row);
     }
@@ -108,8 +118,6 @@ struct Bench<'b> {
     device: Arc<(wgpu::Device, wgpu::Queue)>,
 }
 
-use vyre_driver_wgpu::wgpu;
-
 impl Bench<'_> {
     fn job(&self, source: &str, sizes: &[u64], groups: [u32; 3], read_back: u64) -> RawJob {
         RawJob::new(&self.device.0, &self.device.1, source, sizes, groups, read_back)
@@ -130,7 +138,8 @@ impl Bench<'_> {
             raw();
         }
         let begin = Instant::now();
-        while ours.len() < 3 || (begin.elapsed() < self.effort.per_row && ours.len() < self.effort.max_pairs) {
+        while ours.len() < 3 || (begin.elapsed() < self.effort.per_row && ours.len() < self.effort.max_pairs)
+        {
             let start = Instant::now();
             vyre()?;
             ours.push(start.elapsed());
@@ -200,7 +209,13 @@ impl Bench<'_> {
         let n = 1usize << 24;
         let (x, y) = (small_floats(n), small_floats(n));
         let expected = saxpy_expected(&x, &y);
-        let ours = Resident::new(self, &kernels::saxpy()?, params(), &[bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)], &[])?;
+        let ours = Resident::new(
+            self,
+            &kernels::saxpy()?,
+            params(),
+            &[bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)],
+            &[],
+        )?;
         let bytes = n as u64 * 4;
         let job = self.job(source, &[bytes, bytes], folded(n as u64 / per_lane), bytes);
         job.upload(0, bytemuck::cast_slice(&x));
@@ -215,7 +230,13 @@ impl Bench<'_> {
     fn sequence(&self) -> Result<Row, BackendError> {
         let n = 1usize << 12;
         let (x, y) = (vec![1.0f32; n], vec![0.0f32; n]);
-        let ours = Resident::new(self, &kernels::saxpy()?, params(), &[bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)], &[])?;
+        let ours = Resident::new(
+            self,
+            &kernels::saxpy()?,
+            params(),
+            &[bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)],
+            &[],
+        )?;
         let bytes = n as u64 * 4;
         let job = self.job(wgsl::SAXPY_VEC4, &[bytes, bytes], folded(n as u64 / 4), bytes);
         job.upload(0, bytemuck::cast_slice(&x));
@@ -228,24 +249,39 @@ impl Bench<'_> {
         // Each run adds 2: exact in f32 far beyond this.
         let expected = vec![2_002.0f32; n];
         let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
-        self.time("sequence of 1,000 resident dispatches, one submission", 1.02, correct, &mut || ours.run(1_000), &mut || {
-            job.run(1_000);
-        })
+        self.time(
+            "sequence of 1,000 resident dispatches, one submission",
+            1.02,
+            correct,
+            &mut || ours.run(1_000),
+            &mut || {
+                job.run(1_000);
+            },
+        )
     }
 
     fn reduction(&self) -> Result<Row, BackendError> {
         let n = 1usize << 22;
         let source = words(n);
-        let expected: Vec<u32> = source.chunks(256).map(|c| c.iter().fold(0u32, |s, w| s.wrapping_add(*w))).collect();
+        let expected: Vec<u32> =
+            source.chunks(256).map(|c| c.iter().fold(0u32, |s, w| s.wrapping_add(*w))).collect();
         let bytes = n as u64 * 4;
-        let ours = Resident::new(self, &kernels::reduction()?, Params::new(), &[bytemuck::cast_slice(&source)], &[bytes / 256])?;
+        let ours = Resident::new(
+            self,
+            &kernels::reduction()?,
+            Params::new(),
+            &[bytemuck::cast_slice(&source)],
+            &[bytes / 256],
+        )?;
         let job = self.job(wgsl::REDUCTION, &[bytes, bytes / 256], [(n / 256) as u32, 1, 1], bytes / 256);
         job.upload(0, bytemuck::cast_slice(&source));
         let mut out = Vec::new();
         job.run_and_read(&mut out);
         ours.run(1)?;
         let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
-        self.time("workgroup reduction, 4 M u32, resident", 1.02, correct, &mut || ours.run(1), &mut || job.run(1))
+        self.time("workgroup reduction, 4 M u32, resident", 1.02, correct, &mut || ours.run(1), &mut || {
+            job.run(1)
+        })
     }
 
     fn matmul(&self) -> Result<Row, BackendError> {
@@ -270,7 +306,9 @@ impl Bench<'_> {
         // Small integers: every order of summation is exact, so a few rows computed here decide.
         let got: &[f32] = bytemuck::cast_slice(&result);
         let right = |row: usize| {
-            (0..n).all(|column| got[row * n + column] == (0..n).map(|k| a[row * n + k] * b[k * n + column]).sum::<f32>())
+            (0..n).all(|column| {
+                got[row * n + column] == (0..n).map(|k| a[row * n + k] * b[k * n + column]).sum::<f32>()
+            })
         };
         let correct = out == result && right(0) && right(n / 2) && right(n - 1);
         self.time("tiled matmul, f32, resident", 1.02, correct, &mut || ours.run(1), &mut || job.run(1))
@@ -325,7 +363,11 @@ impl<'b> Resident<'b> {
         for _ in 0..times {
             list.push(Command::Dispatch(DispatchCommand {
                 pipeline: Arc::clone(&self.pipeline),
-                bindings: self.buffers.iter().map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len }).collect(),
+                bindings: self
+                    .buffers
+                    .iter()
+                    .map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len })
+                    .collect(),
                 params: self.params.clone(),
                 counts: None,
             }));
