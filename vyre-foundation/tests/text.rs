@@ -445,8 +445,24 @@ fn one_parse_gives_several_errors_and_no_echoes() {
 #[test]
 fn a_missing_semicolon_before_the_launch_hides_nothing() {
     let text = "program p { buffer x: readonly u32[]\n launch domain(len(x)) { store y[0] = 1; } }";
-    let found: Vec<_> = errors(text).iter().map(|e| e.message.clone()).collect();
-    assert_eq!(found, ["expected `;`, found `launch`", "there is no array `y`"]);
+    let messages = |text: &str| errors(text).iter().map(|e| e.message.clone()).collect::<Vec<_>>();
+    assert_eq!(messages(text), ["expected `;`, found `launch`", "there is no array `y`"]);
+    let counted = text.replace("u32[]", "u32[4 + m]");
+    let expected =
+        ["there is no param or extent `m`", "expected `;`, found `launch`", "there is no array `y`"];
+    assert_eq!(messages(&counted), expected);
+    let named = text.replace("buffer", "extent e = 2 * 3 buffer");
+    let expected = ["expected `;`, found `buffer`", "expected `;`, found `launch`", "there is no array `y`"];
+    assert_eq!(messages(&named), expected);
+}
+
+#[test]
+fn a_strange_character_is_one_error() {
+    for statement in ["let é = 1;", "let a = 1 @ 2;", "store h[0] = (1 # 2);", "let `a = 1;\n", "§§ x = 3;"]
+    {
+        let found = errors(&body(statement));
+        assert_eq!(found.len(), 1, "{statement}: {found:?}");
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(crate) enum Tok<'a> {
     Number(&'a str),
     /// A symbol.
     Symbol(&'static str),
+    /// What is no token; an error was recorded.
+    Strange,
     /// The end of the text.
     End,
 }
@@ -84,17 +86,15 @@ impl<'a> Lexer<'a, '_> {
             let start = self.at;
             let first = self.rest().chars().next()?;
             let tok = if first.is_ascii_alphabetic() || first == '_' {
-                Some(Tok::Word(self.take(0, is_word)))
+                Tok::Word(self.take(0, is_word))
             } else if first.is_ascii_digit() {
-                Some(Tok::Number(self.number()))
+                Tok::Number(self.number())
             } else if first == '`' {
                 self.quoted()
             } else {
                 self.symbol()
             };
-            if let Some(tok) = tok {
-                return Some(Token { tok, span: Span::new(start as u32, self.at as u32) });
-            }
+            return Some(Token { tok, span: Span::new(start as u32, self.at as u32) });
         }
     }
 
@@ -123,12 +123,12 @@ impl<'a> Lexer<'a, '_> {
     }
 
     /// A name in backquotes: printable ASCII, anything else as `\u{hex}`.
-    fn quoted(&mut self) -> Option<Tok<'a>> {
+    fn quoted(&mut self) -> Tok<'a> {
         let start = self.at;
         let body = self.take(1, |c| c != '`' && c != '\n');
         if !self.rest().starts_with('`') {
             self.error(start, "this name in backquotes has no end on its line", "close it with a backquote");
-            return None;
+            return Tok::Strange;
         }
         self.at += 1;
         let mut pieces = body.get(1..).unwrap_or("").split('\\');
@@ -140,29 +140,31 @@ impl<'a> Lexer<'a, '_> {
             });
             let Some((c, tail)) = decoded else {
                 self.error(start, "this name has a wrong escape", "write a character as `\\u{hex}`");
-                return None;
+                return Tok::Strange;
             };
             name.push(c);
             name.push_str(tail);
         }
-        Some(Tok::Quoted(name))
+        Tok::Quoted(name)
     }
 
-    fn symbol(&mut self) -> Option<Tok<'a>> {
+    fn symbol(&mut self) -> Tok<'a> {
         let start = self.at;
         let rest = self.rest();
         if let Some(&symbol) = self.symbols.iter().find(|symbol| rest.starts_with(**symbol)) {
             self.at += symbol.len();
-            return Some(Tok::Symbol(symbol));
+            return Tok::Symbol(symbol);
         }
-        // One error for a run of strange characters.
-        let run =
-            self.take(0, |c| !c.is_whitespace() && !c.is_ascii_alphanumeric() && !"(){}[];,`_".contains(c));
-        if run.is_empty() {
-            self.at += rest.chars().next().map_or(1, char::len_utf8);
-        }
-        self.error(start, "this is no part of the language", "comments start with `//`");
-        None
+        // One error for a run of strange characters, with the letters and digits among them.
+        let first = rest.chars().next().unwrap_or_default();
+        self.take(first.len_utf8(), |c| c.is_alphanumeric() || (!c.is_whitespace() && !c.is_ascii()));
+        let help = match first {
+            c if c.is_alphabetic() => "names are ASCII letters, digits and `_`",
+            '#' | '/' => "comments start with `//`",
+            _ => "remove it",
+        };
+        self.error(start, "this is no part of the language", help);
+        Tok::Strange
     }
 
     fn error(&mut self, start: usize, message: &str, help: &str) {

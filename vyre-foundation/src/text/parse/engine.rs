@@ -78,7 +78,7 @@ pub(super) fn expression<L: Language>(p: &mut Parser<'_>) -> Parse<(L::Value, Sp
                 break;
             }
             match symbol {
-                ")" | "]" if engine.has_open(symbol) => engine.close(p, symbol)?,
+                ")" | "]" if engine.has_open(symbol) => engine.close(p)?,
                 "," if engine.in_call() => {
                     engine.reduce(p, 0)?;
                     p.bump();
@@ -175,11 +175,10 @@ impl<L: Language> Engine<L> {
         self.frames.iter().rev().find(|frame| matches!(frame, Frame::Group(_) | Frame::Open { .. }))
     }
 
-    fn close(&mut self, p: &mut Parser<'_>, symbol: &str) -> Parse<()> {
+    fn close(&mut self, p: &mut Parser<'_>) -> Parse<()> {
         self.reduce(p, 0)?;
         p.bump();
         let end = p.last_span();
-        debug_assert!(matches!(symbol, ")" | "]"));
         match self.frames.pop() {
             Some(Frame::Open { callee, arity, base, span, .. }) => {
                 let args: Vec<L::Value> = self.operands.drain(base..).map(|(value, _)| value).collect();
@@ -210,6 +209,9 @@ impl<L: Language> Engine<L> {
     }
 
     fn unclosed(p: &mut Parser<'_>, closer: &str, open: Span) -> Parse<(L::Value, Span)> {
+        if *p.peek() == Tok::Strange {
+            return Err(Failed);
+        }
         let error =
             TextError::new(Code::Syntax, p.span(), format!("expected an operator or `{closer}` here"));
         p.fail(error.with_related(open, "to close this"))

@@ -16,10 +16,16 @@ use crate::text::{Span, TextError};
 /// The declarations, by their first word.
 const DECLARATIONS: [&str; 7] = ["param", "buffer", "shared", "private", "var", "extent", "launch"];
 
-/// An extent that is read once all declarations are known: the token it begins at, and what it is for.
-enum Later<'a> {
-    Named { at: usize, name: Cow<'a, str>, span: Span },
-    Count { at: usize, buffer: BufferId },
+/// An extent that is read once all declarations are known: the tokens that it is, and what it is for.
+struct Later<'a> {
+    start: usize,
+    end: usize,
+    what: Wanted<'a>,
+}
+
+enum Wanted<'a> {
+    Named(Cow<'a, str>, Span),
+    Count(BufferId),
 }
 
 impl<'a> Parser<'a> {
@@ -99,8 +105,12 @@ impl<'a> Parser<'a> {
         let (name, at) = self.new_name("a name")?;
         if word == "extent" {
             self.expect_symbol("=")?;
-            later.push(Later::Named { at: self.at, name, span: at });
-            return self.skip_to_semicolon();
+            let start = self.at;
+            while !matches!(self.peek(), Tok::End | Tok::Symbol(";" | "{" | "}")) && !self.at_declaration() {
+                self.bump();
+            }
+            later.push(Later { start, end: self.at, what: Wanted::Named(name, at) });
+            return self.expect_symbol(";");
         }
         self.expect_symbol(":")?;
         match word {
@@ -124,15 +134,15 @@ impl<'a> Parser<'a> {
                 let id = self.arena.buffer(buffer);
                 self.declare(name, Declared::Buffer(id), at);
                 self.expect_symbol("[")?;
-                let at = self.at;
-                let counted = !self.eat_symbol("]");
-                while counted && !matches!(self.peek(), Tok::End | Tok::Symbol(";" | "{" | "}")) {
-                    self.bump();
+                if !self.is_symbol(0, "]") {
+                    let start = self.at;
+                    while !matches!(self.peek(), Tok::End | Tok::Symbol("]" | ";" | "{" | "}")) {
+                        self.bump();
+                    }
+                    later.push(Later { start, end: self.at, what: Wanted::Count(id) });
                 }
-                self.map.buffers.push(start.to(self.last_span()));
-                if counted {
-                    later.push(Later::Count { at, buffer: id });
-                }
+                self.map.buffers.push(start.to(self.span()));
+                self.expect_symbol("]")?;
             }
             _ => {
                 let element = self.data_type()?;
@@ -174,28 +184,22 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn skip_to_semicolon(&mut self) -> Parse<()> {
-        while !matches!(self.peek(), Tok::End | Tok::Symbol(";" | "{" | "}")) {
-            self.bump();
-        }
-        self.expect_symbol(";")
+    /// Whether a word that begins a declaration comes next.
+    fn at_declaration(&self) -> bool {
+        self.word().is_some_and(|word| DECLARATIONS.contains(&word))
     }
 
     fn later(&mut self, later: Later<'a>) -> Parse<()> {
-        match later {
-            Later::Named { at, name, span } => {
-                self.at = at;
-                let extent = self.extent()?;
-                self.declare(name, Declared::Extent(extent), span);
-            }
-            Later::Count { at, buffer } => {
-                self.at = at;
-                let extent = self.extent()?;
-                self.arena.set_count(buffer, Count::Extent(extent));
-                self.expect_symbol("]")?;
-            }
+        self.at = later.start;
+        let extent = self.extent()?;
+        if self.at != later.end {
+            return self.expected("an operator or the end of the extent".to_owned());
         }
-        self.expect_symbol(";")
+        match later.what {
+            Wanted::Named(name, span) => self.declare(name, Declared::Extent(extent), span),
+            Wanted::Count(buffer) => self.arena.set_count(buffer, Count::Extent(extent)),
+        }
+        Ok(())
     }
 
     fn launch(&mut self) -> Parse<()> {

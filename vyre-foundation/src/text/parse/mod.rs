@@ -184,6 +184,8 @@ impl<'a> Parser<'a> {
             Tok::Number(number) => format!("`{number}`"),
             Tok::Symbol(symbol) => format!("`{symbol}`"),
             Tok::End => "the end of the text".to_owned(),
+            // The lexer has said so.
+            Tok::Strange => return Err(Failed),
         };
         self.fail(TextError::new(Code::Syntax, span, format!("expected {what}, found {found}")))
     }
