@@ -109,13 +109,13 @@ codes! {
     // 01xx: structure and declarations.
     Structure = "V0101" "The program's tables do not fit together.";
     DuplicateName = "V0102" "Two declarations have one name.";
-    BadName = "V0103" "A name is not an identifier.";
+    BadName = "V0103" "A name is no identifier, or a word of the text form.";
     BadCount = "V0104" "A buffer's element count cannot be known at launch.";
     BadLaunch = "V0105" "The launch cannot be carried out.";
-    BadArray = "V0106" "An array's length or element type is not allowed.";
+    BadArray = "V0106" "An array has no element.";
     VariableScope = "V0107" "A variable is used where it is not in scope, or is declared twice.";
     Dominance = "V0108" "A result is used where it does not exist.";
-    LoopControl = "V0109" "A break or continue is outside a loop.";
+    LoopControl = "V0109" "A break or continue is outside the body of a loop.";
     Unreachable = "V0110" "A node can never run.";
     MixedBuilders = "V0111" "A handle of one builder is used in another.";
     // 02xx: types.
@@ -125,8 +125,8 @@ codes! {
     Access = "V0204" "An array is used in a way that its declaration does not allow.";
     // 03xx: launches and uniformity.
     LaunchKind = "V0301" "A construct belongs to another kind of launch.";
-    DivergentBarrier = "V0302" "A barrier is reached in divergent control flow.";
-    DivergentSubgroup = "V0303" "A subgroup op is reached in divergent control flow.";
+    DivergentBarrier = "V0302" "A barrier is in control flow that the invocations it joins do not share.";
+    DivergentSubgroup = "V0303" "A subgroup op is in control flow that a workgroup does not share.";
     // 04xx: races.
     Race = "V0401" "Two unordered accesses meet at one element, one of them a write.";
     // 05xx: limits.
