@@ -5,7 +5,7 @@ use vyre_foundation::ir::{BufferId, Program};
 use vyre_foundation::launch;
 
 use crate::command::{Binding, Command, Span};
-use crate::{BackendError, CommandList, DispatchCommand, DispatchConfig, VyreBackend};
+use crate::{BackendError, CommandList, DispatchCommand, DispatchConfig, VyreBackend, memo};
 
 /// [`VyreBackend::dispatch_checked`].
 pub(crate) fn dispatch_checked<B: VyreBackend + ?Sized>(
@@ -21,7 +21,7 @@ pub(crate) fn dispatch_checked<B: VyreBackend + ?Sized>(
     if let Some(limit) = launch.max_output_bytes.filter(|&limit| needs > limit) {
         return Err(BackendError::OutputTooLarge { needs, limit });
     }
-    let pipeline = backend.compile_checked(program, &options)?;
+    let pipeline = backend.compile_checked(&memo::specialized(program, &launch.params)?, &options)?;
     let mut list = CommandList::new().labeled(launch.label);
     let mut bindings = Vec::with_capacity(program.buffers().len());
     let mut inputs = inputs.iter();

@@ -181,6 +181,23 @@ fn configuration_that_a_launch_cannot_honour_is_refused() {
     assert_eq!(error, BackendError::OutputTooLarge { needs: 4, limit: 3 });
 }
 
+#[test]
+fn a_specialised_parameter_is_substituted_with_each_dispatchs_own_value() {
+    let program = Kernel::build("scale", |k| {
+        let factor = k.specialize::<u32>("factor");
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len()], |[i]| x.store(i, x.load(i) * factor));
+    })
+    .unwrap();
+    let oracle = ReferenceBackend::new();
+    for factor in [3u32, 5, 3] {
+        let config = DispatchConfig::default().param("factor", factor);
+        assert_eq!(oracle.dispatch(&program, &[bytes(&[7])], &config).unwrap(), [bytes(&[7 * factor])]);
+    }
+    let error = oracle.dispatch(&program, &[bytes(&[7])], &DispatchConfig::default()).unwrap_err();
+    assert_eq!(error.to_string(), "parameter `factor` has no value: pass a u32");
+}
+
 #[cfg(feature = "conformance")]
 mod suite {
     use super::*;
