@@ -55,14 +55,15 @@ fn emulation_rounds_once() {
     })
     .unwrap();
     let quirks = Quirks { splits_fma: true, ..Quirks::default() };
-    let kernel = lower(&program, &DeviceProfile { quirks, ..profile() }, &CompileOptions::default()).unwrap();
+    let profile = DeviceProfile { quirks, ..profile() };
+    let kernel = lower(&program, &profile, &CompileOptions::default()).unwrap();
     assert!(!kernel.insts.iter().any(|inst| matches!(inst.op, Op::Ternary(TernaryOp::Fma, ..))));
 
     let mut source = Source(2024);
     let triples: Vec<[u32; 3]> = (0..40_000).map(|_| source.triple()).collect();
     let mut buffers: Vec<Vec<u32>> = (0..3).map(|i| triples.iter().map(|t| t[i]).collect()).collect();
     buffers.push(vec![0; triples.len()]);
-    let outcome = execute(&kernel, &program, &Params::new(), &buffers, u32::MAX);
+    let outcome = execute(&kernel, &program, &Params::new(), &buffers, &profile);
     for (&triple, &got) in triples.iter().zip(&outcome.buffers[3]) {
         let [a, b, c] = triple.map(f32::from_bits);
         let want = a.mul_add(b, c);

@@ -14,12 +14,9 @@ use vyre_spec::{CompileOptions, DataType, DeviceProfile, Value};
 /// What memory holds that nobody wrote.
 const GARBAGE: u32 = 0xDEAD_BEEF;
 
-/// Lanes of a subgroup.
-const LANES: usize = 4;
-
 /// The profile that tests lower for.
 pub(crate) fn profile() -> DeviceProfile {
-    DeviceProfile { subgroup_size: Some(LANES as u32), ..DeviceProfile::reference() }
+    DeviceProfile { subgroup_size: Some(4), ..DeviceProfile::reference() }
 }
 
 /// What a run left behind.
@@ -47,7 +44,7 @@ pub(crate) fn run_with(
     options: &CompileOptions,
 ) -> Outcome {
     let kernel = lower(program, profile, options).unwrap();
-    execute(&kernel, program, params, buffers, profile.max_workgroups_per_axis)
+    execute(&kernel, program, params, buffers, profile)
 }
 
 /// Runs a kernel.
@@ -56,11 +53,11 @@ pub(crate) fn execute(
     program: &Checked<Program>,
     params: &Params,
     buffers: &[Vec<u32>],
-    max_per_axis: u32,
+    profile: &DeviceProfile,
 ) -> Outcome {
     let bound: Vec<_> = buffers.iter().map(|words| Some(4 * words.len() as u64)).collect();
     let launch = resolve(program, params, &bound, None).unwrap();
-    let grid = kernel.grid(&launch, max_per_axis).unwrap();
+    let grid = kernel.grid(&launch, profile.max_workgroups_per_axis).unwrap();
     assert!(!grid.needs_folding);
     let mut machine = Machine {
         kernel,
@@ -68,6 +65,7 @@ pub(crate) fn execute(
         memory: Vec::new(),
         shared: Vec::new(),
         group: [0; 3],
+        lanes: profile.subgroup_size.unwrap() as usize,
         trips: 0,
     };
     for binding in &kernel.bindings {
@@ -115,6 +113,7 @@ struct Machine<'k> {
     memory: Vec<Vec<u32>>,
     shared: Vec<Vec<u32>>,
     group: [u32; 3],
+    lanes: usize,
     trips: u64,
 }
 
@@ -193,7 +192,7 @@ impl Machine<'_> {
             }
             self.meet(&mut team);
         }
-        for lanes in team.chunks(LANES) {
+        for lanes in team.chunks(self.lanes) {
             let places: HashSet<u64> = lanes.iter().flat_map(|l| l.trips.iter().copied()).collect();
             self.trips = self.trips.max(places.len() as u64);
         }
@@ -202,7 +201,7 @@ impl Machine<'_> {
     /// Everyone has ended or waits: lets subgroups with a common op go on, else the workgroup.
     fn meet(&mut self, team: &mut [Invocation]) {
         let mut met = false;
-        for lanes in team.chunks_mut(LANES) {
+        for lanes in team.chunks_mut(self.lanes) {
             let Some(id) = lanes[0].waits else { continue };
             let Op::Subgroup { op, value, lane } = self.kernel.insts[id.index()].op else { continue };
             assert!(lanes.iter().all(|l| l.waits == Some(id)), "a subgroup op in divergent flow");
@@ -210,7 +209,7 @@ impl Machine<'_> {
             let values: Vec<_> = lanes.iter().map(|l| l.get(value).bits()).collect();
             let operands: Vec<_> =
                 lanes.iter().filter_map(|l| lane.map(|lane| l.get(lane).bits() as u32)).collect();
-            assert!(operands.iter().all(|&l| (l as usize) < LANES), "a shuffle from no lane");
+            assert!(operands.iter().all(|&l| (l as usize) < self.lanes), "a shuffle from no lane");
             assert!(op != SubgroupOp::ShuffleXor, "an op that lowering should not leave");
             let results = op.eval(ty, &values, &operands).unwrap();
             for (lane, bits) in lanes.iter_mut().zip(results) {
@@ -260,9 +259,9 @@ impl Machine<'_> {
             Op::WorkgroupId(axis) => word(self.group[axis.index()]),
             Op::LocalId(axis) => word(inv.local[axis.index()]),
             Op::LocalIndex => word(inv.index),
-            Op::SubgroupLane => word(inv.index % LANES as u32),
-            Op::SubgroupId => word(inv.index / LANES as u32),
-            Op::SubgroupSize => word(LANES as u32),
+            Op::SubgroupLane => word(inv.index % self.lanes as u32),
+            Op::SubgroupId => word(inv.index / self.lanes as u32),
+            Op::SubgroupSize => word(self.lanes as u32),
             Op::Unary(op, a) => op.eval(inv.get(a)).unwrap(),
             Op::Binary(op, a, b) => binary(op, inv.get(a), inv.get(b)),
             Op::Ternary(op, a, b, c) => op.eval(inv.get(a), inv.get(b), inv.get(c)).unwrap(),

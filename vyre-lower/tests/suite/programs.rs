@@ -285,3 +285,19 @@ fn subgroup_ops_refuse_lanes_that_are_not() {
     assert_eq!(outcome.buffers[0], [1002, 1003, 1004, 1000, 2606, 2607, 2608, 2600]);
     assert_eq!(outcome.buffers[1], [0; 8]);
 }
+
+#[test]
+fn a_return_ends_the_invocation_inside_loops() {
+    let kernel = Kernel::build("search", |k| {
+        let out = k.read_write::<u32>("out");
+        k.domain([out.len()], |[i]| {
+            k.for_(0u32, 4, |j| {
+                k.for_(0u32, 4, |l| k.if_((j * 4 + l).eq(i * 3), || k.return_()));
+                out.store(i, j + 1);
+            });
+        });
+    })
+    .unwrap();
+    // Found at 0, 3, 6, 9, 12 and 15: what stays is the number of the rows before, if there were any.
+    assert_eq!(run(&kernel, &Params::new(), &[vec![9; 6]]).buffers[0], [9, 9, 1, 2, 3, 3]);
+}

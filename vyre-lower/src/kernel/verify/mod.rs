@@ -82,6 +82,8 @@ struct Frame {
     kind: Kind,
     /// The values that the block made, to be forgotten at its end.
     made: Vec<InstId>,
+    /// The block that is walked after this one: the other branch, or the end of the trip.
+    after: Option<(BlockId, Kind)>,
 }
 
 /// A walk over the body in order.
@@ -108,14 +110,18 @@ impl<'a> Walk<'a> {
     }
 
     fn run(mut self) -> Result<(), Broken> {
-        self.enter(BlockId(0), Kind::Body).map_err(|rule| (None, rule))?;
+        self.enter(BlockId(0), Kind::Body, None).map_err(|rule| (None, rule))?;
         while let Some(frame) = self.frames.last_mut() {
             let block = self.kernel.blocks.get(frame.block.index()).map_or(&[][..], Vec::as_slice);
             let Some(&id) = block.get(frame.next) else {
                 for id in std::mem::take(&mut frame.made) {
                     self.visible[id.index()] = false;
                 }
+                let after = frame.after;
                 self.frames.pop();
+                if let Some((block, kind)) = after {
+                    self.enter(block, kind, None).map_err(|rule| (None, rule))?;
+                }
                 continue;
             };
             frame.next += 1;
@@ -125,13 +131,18 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn enter(&mut self, block: BlockId, kind: Kind) -> Result<(), &'static str> {
+    fn enter(
+        &mut self,
+        block: BlockId,
+        kind: Kind,
+        after: Option<(BlockId, Kind)>,
+    ) -> Result<(), &'static str> {
         match self.entered.get_mut(block.index()) {
             None => Err("every block is in the table, the body as block 0"),
             Some(true) => Err("a block belongs to one instruction"),
             Some(entered) => {
                 *entered = true;
-                self.frames.push(Frame { block, next: 0, kind, made: Vec::new() });
+                self.frames.push(Frame { block, next: 0, kind, made: Vec::new(), after });
                 Ok(())
             }
         }
@@ -178,16 +189,12 @@ impl<'a> Walk<'a> {
                 frame.made.push(id);
             }
         }
-        // The first block is on top of the stack, so it is walked first.
-        let blocks = match inst.op {
-            Op::If { then, otherwise, .. } => [(otherwise, Kind::Branch), (then, Kind::Branch)],
-            Op::Loop { body, continuing } => [(continuing, Kind::Continuing), (body, Kind::LoopBody)],
+        let (first, kind, after) = match inst.op {
+            Op::If { then, otherwise, .. } => (then, Kind::Branch, (otherwise, Kind::Branch)),
+            Op::Loop { body, continuing } => (body, Kind::LoopBody, (continuing, Kind::Continuing)),
             _ => return Ok(()),
         };
-        for (block, kind) in blocks {
-            self.enter(block, kind).map_err(|rule| (Some(id), rule))?;
-        }
-        Ok(())
+        self.enter(first, kind, Some(after)).map_err(|rule| (Some(id), rule))
     }
 
     /// Whether a guarded access has its guard.
