@@ -14,6 +14,8 @@ mod parse;
 mod print;
 mod span;
 mod suggest;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use error::TextError;
