@@ -79,6 +79,31 @@ impl fmt::Display for AdapterReport {
     }
 }
 
+/// Why an adapter was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Choice {
+    /// The caller or `VYRE_ADAPTER_INDEX` named it.
+    Pinned,
+    /// No other was usable.
+    Only,
+    /// It came first of several.
+    Best,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pinned => "its index was asked for",
+            Self::Only => "no other adapter is usable",
+            Self::Best => {
+                "of the usable adapters, discrete GPUs come first, then integrated, virtual, other and \
+                 software ones; of equals, those with Vulkan, then Metal, then the first"
+            }
+        })
+    }
+}
+
 /// An adapter, and what was found out about it.
 pub(crate) struct Candidate {
     pub(crate) adapter: Adapter,
@@ -113,7 +138,7 @@ pub(crate) fn enumerate(allow_software: bool) -> Vec<Candidate> {
 }
 
 /// Picks the adapter for `request`: the pinned one, or the best usable one.
-pub(crate) fn select(request: &Request) -> Result<Candidate, BackendError> {
+pub(crate) fn select(request: &Request) -> Result<(Candidate, Choice), BackendError> {
     let mut candidates = enumerate(request.allow_software);
     let chosen = match request.adapter_index {
         Some(index) => candidates.get(index).filter(|c| c.report.refusal.is_none()).map(|_| index),
@@ -125,8 +150,14 @@ pub(crate) fn select(request: &Request) -> Result<Candidate, BackendError> {
             .max_by_key(|(position, candidate)| (candidate.score, std::cmp::Reverse(*position)))
             .map(|(position, _)| position),
     };
+    let usable = candidates.iter().filter(|candidate| candidate.report.refusal.is_none()).count();
+    let choice = match request.adapter_index {
+        Some(_) => Choice::Pinned,
+        None if usable == 1 => Choice::Only,
+        None => Choice::Best,
+    };
     match chosen {
-        Some(position) => Ok(candidates.swap_remove(position)),
+        Some(position) => Ok((candidates.swap_remove(position), choice)),
         None => Err(refused(request, &candidates)),
     }
 }

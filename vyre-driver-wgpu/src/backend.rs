@@ -7,7 +7,7 @@ use vyre_driver::{BackendError, BackendInstance};
 use vyre_spec::DeviceProfile;
 use wgpu::{AdapterInfo, Device, Limits, Queue};
 
-use crate::acquire::{self, AdapterReport, Request};
+use crate::acquire::{self, AdapterReport, Choice, Request};
 use crate::core::Core;
 use crate::generation::Generation;
 use crate::profile::profile_of;
@@ -24,6 +24,8 @@ pub struct WgpuBackend {
 }
 
 struct Inner {
+    report: AdapterReport,
+    choice: Choice,
     info: AdapterInfo,
     limits: Limits,
     core: Arc<Core>,
@@ -122,17 +124,23 @@ impl WgpuBackend {
     }
 
     fn open(request: &Request) -> Result<Self, BackendError> {
-        let candidate = acquire::select(request)?;
+        let (candidate, choice) = acquire::select(request)?;
         let generation = Generation::open(&candidate)?;
         let profile = profile_of(&generation, probe::quirks(&generation)?);
         let (info, limits) = (generation.info.clone(), generation.limits.clone());
         let core = Arc::new(Core::new(BackendInstance::next(), generation, profile));
-        Ok(Self { inner: Arc::new(Inner { info, limits, core }) })
+        let report = candidate.report;
+        Ok(Self { inner: Arc::new(Inner { report, choice, info, limits, core }) })
     }
 
     /// The device with its caches.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.inner.core
+    }
+
+    /// Which adapter was chosen, and why.
+    pub fn chosen(&self) -> (&AdapterReport, Choice) {
+        (&self.inner.report, self.inner.choice)
     }
 
     /// The adapter.

@@ -9,8 +9,9 @@ use vyre_emit_naga::{BindingKind, SpirvOptions, emit, to_spirv};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::opt::optimize;
+use vyre_lower::kernel::VerifiedKernel;
 use vyre_lower::{LowerError, lower};
-use vyre_spec::CompileOptions;
+use vyre_spec::{CompileOptions, DeviceProfile};
 
 use crate::core::Core;
 use crate::kernel::{Binding, Code, Kernel, load, takes_spirv};
@@ -45,9 +46,7 @@ pub(crate) fn build(
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Compiled, BackendError> {
-    // Declarations stay as they are, so launches are computed from the program as it was given.
-    let optimized = if options.optimize { optimize(program) } else { program.clone() };
-    let descriptor = lower(&optimized, &core.profile, options).map_err(|error| refused(core, &error))?;
+    let descriptor = descriptor(program, &core.profile, options).map_err(|error| refused(core, &error))?;
     let emitted = emit(&descriptor)
         .map_err(|error| BackendError::Driver { doing: "emitting a module", message: error.to_string() })?;
     let bindings: Vec<_> = emitted.bindings.iter().map(|binding| kind(binding.kind)).collect();
@@ -64,6 +63,18 @@ pub(crate) fn build(
     // Lowering zeroes shared memory itself, where the program can tell.
     let kernel = Kernel::new(&core.generation, &module, &entry, &bindings, immediates, false)?;
     Ok(Compiled::new(kernel, descriptor))
+}
+
+/// What a program becomes before it is emitted. Public for the `vyre-wgpu` command, which shows it.
+#[doc(hidden)]
+pub fn descriptor(
+    program: &Checked<Program>,
+    profile: &DeviceProfile,
+    options: &CompileOptions,
+) -> Result<VerifiedKernel, LowerError> {
+    // Declarations stay as they are, so launches are computed from the program as it was given.
+    let optimized = if options.optimize { optimize(program) } else { program.clone() };
+    lower(&optimized, profile, options)
 }
 
 fn kind(kind: BindingKind) -> Binding {

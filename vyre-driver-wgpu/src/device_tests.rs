@@ -15,7 +15,7 @@ use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBacke
 
 /// The device that the environment selects.
 fn open() -> Arc<Generation> {
-    let candidate = acquire::select(&Request::resolve(None, None).unwrap()).unwrap();
+    let (candidate, _) = acquire::select(&Request::resolve(None, None).unwrap()).unwrap();
     Generation::open(&candidate).unwrap()
 }
 

@@ -31,8 +31,10 @@ mod stats;
 #[allow(unsafe_code, reason = "the one module that may: each call carries its argument")]
 mod trusted;
 
-pub use acquire::{AdapterReport, Refusal};
+pub use acquire::{AdapterReport, Choice, Refusal};
 pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
+#[doc(hidden)]
+pub use compile::descriptor;
 pub use pipeline::WgpuPipeline;
 pub use stats::{CacheStats, WgpuBackendStats};
 /// The graphics layer whose types this crate's methods give.
