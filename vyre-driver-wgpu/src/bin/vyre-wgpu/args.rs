@@ -1,0 +1,289 @@
+//! The command line.
+
+use lexopt::Arg;
+use lexopt::prelude::*;
+
+use crate::error::CliError;
+
+/// What is asked.
+pub(crate) enum Command {
+    Help,
+    Version,
+    Demo,
+    Info {
+        json: bool,
+    },
+    #[cfg(feature = "cli")]
+    Check(Check),
+    #[cfg(feature = "cli")]
+    Emit(Emit),
+    #[cfg(feature = "cli")]
+    Run(Run),
+}
+
+/// Reads the arguments.
+pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Command, CliError> {
+    let command = match parser.next()? {
+        None => return Err(CliError::MissingArgument { command: "vyre-wgpu", what: "a command" }),
+        Some(Short('h') | Long("help")) => return end(parser, Command::Help),
+        Some(Short('V') | Long("version")) => return end(parser, Command::Version),
+        Some(Value(name)) => name.string()?,
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    match command.as_str() {
+        "help" => end(parser, Command::Help),
+        "demo" => end(parser, Command::Demo),
+        "info" => {
+            let mut json = false;
+            while let Some(argument) = parser.next()? {
+                match argument {
+                    Long("json") => json = true,
+                    other => return common(other),
+                }
+            }
+            Ok(Command::Info { json })
+        }
+        #[cfg(feature = "cli")]
+        "check" => files::check(parser),
+        #[cfg(feature = "cli")]
+        "emit" => files::emit(parser),
+        #[cfg(feature = "cli")]
+        "run" => files::run(parser),
+        #[cfg(not(feature = "cli"))]
+        "check" => Err(CliError::NeedsFeature { what: "check" }),
+        #[cfg(not(feature = "cli"))]
+        "emit" => Err(CliError::NeedsFeature { what: "emit" }),
+        #[cfg(not(feature = "cli"))]
+        "run" => Err(CliError::NeedsFeature { what: "run" }),
+        _ => Err(CliError::UnknownCommand { name: command }),
+    }
+}
+
+/// The command, if no argument follows.
+fn end(mut parser: lexopt::Parser, command: Command) -> Result<Command, CliError> {
+    match parser.next()? {
+        None => Ok(command),
+        Some(other) => common(other),
+    }
+}
+
+/// What every command understands.
+fn common(argument: Arg<'_>) -> Result<Command, CliError> {
+    match argument {
+        Short('h') | Long("help") => Ok(Command::Help),
+        other => Err(other.unexpected().into()),
+    }
+}
+
+#[cfg(feature = "cli")]
+pub(crate) use files::{Check, Emit, Form, Inputs, Run};
+
+#[cfg(feature = "cli")]
+mod files {
+    use std::path::PathBuf;
+
+    use lexopt::Arg;
+    use lexopt::prelude::*;
+
+    use super::{CliError, Command, common};
+
+    /// The files and values that a run takes.
+    #[derive(Default)]
+    pub(crate) struct Inputs {
+        pub(crate) buffers: Vec<(String, PathBuf)>,
+        pub(crate) params: Vec<(String, String)>,
+        pub(crate) pad: bool,
+    }
+
+    pub(crate) struct Check {
+        pub(crate) file: PathBuf,
+        pub(crate) run: bool,
+        pub(crate) seed: Option<u64>,
+        pub(crate) inputs: Inputs,
+    }
+
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Form {
+        Kdesc,
+        Wgsl,
+        Spirv,
+        Msl,
+        Hlsl,
+    }
+
+    pub(crate) struct Emit {
+        pub(crate) file: PathBuf,
+        pub(crate) form: Form,
+        pub(crate) output: Option<PathBuf>,
+        pub(crate) device: bool,
+    }
+
+    pub(crate) struct Run {
+        pub(crate) file: PathBuf,
+        pub(crate) inputs: Inputs,
+        pub(crate) outputs: Vec<(String, PathBuf)>,
+        pub(crate) backend: String,
+        pub(crate) verify: bool,
+        pub(crate) tolerance: Option<f32>,
+        pub(crate) json: bool,
+    }
+
+    pub(super) fn check(mut parser: lexopt::Parser) -> Result<Command, CliError> {
+        let (mut file, mut run, mut seed, mut inputs) = (None, false, None, Inputs::default());
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("run") => run = true,
+                Long("seed") => seed = Some(number(&mut parser, "--seed", "a whole number")?),
+                Long("in") => inputs.buffer(&mut parser)?,
+                Long("param") => inputs.param(&mut parser)?,
+                Long("pad") => inputs.pad = true,
+                Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
+                other => return common(other),
+            }
+        }
+        if !run {
+            let given = [
+                (seed.is_some(), "--seed"),
+                (!inputs.buffers.is_empty(), "--in"),
+                (!inputs.params.is_empty(), "--param"),
+                (inputs.pad, "--pad"),
+            ];
+            if let Some((_, option)) = given.into_iter().find(|(given, _)| *given) {
+                return Err(CliError::Without { option, needs: "--run" });
+            }
+        }
+        let file = file.ok_or(CliError::MissingArgument { command: "check", what: "the program's FILE" })?;
+        Ok(Command::Check(Check { file, run, seed, inputs }))
+    }
+
+    pub(super) fn emit(mut parser: lexopt::Parser) -> Result<Command, CliError> {
+        let (mut file, mut form, mut output, mut device) = (None, None, None, false);
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("to") => form = Some(form_of(parser.value()?.string()?)?),
+                Short('o') | Long("output") => output = Some(PathBuf::from(parser.value()?)),
+                Long("device") => device = true,
+                Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
+                other => return common(other),
+            }
+        }
+        let missing = |what| CliError::MissingArgument { command: "emit", what };
+        let file = file.ok_or(missing("the program's FILE"))?;
+        let form = form.ok_or(missing("`--to FORM`"))?;
+        if form == Form::Spirv && output.is_none() {
+            return Err(missing("`--output PATH`, since SPIR-V is binary"));
+        }
+        Ok(Command::Emit(Emit { file, form, output, device }))
+    }
+
+    fn form_of(name: String) -> Result<Form, CliError> {
+        Ok(match name.as_str() {
+            "kdesc" => Form::Kdesc,
+            "wgsl" => Form::Wgsl,
+            "spirv" => Form::Spirv,
+            "msl" => Form::Msl,
+            "hlsl" => Form::Hlsl,
+            _ => {
+                let expected = "one of kdesc, wgsl, spirv, msl, hlsl".to_owned();
+                return Err(CliError::Value { option: "--to".to_owned(), got: name, expected });
+            }
+        })
+    }
+
+    pub(super) fn run(mut parser: lexopt::Parser) -> Result<Command, CliError> {
+        let mut file = None;
+        let mut run = Run {
+            file: PathBuf::new(),
+            inputs: Inputs::default(),
+            outputs: Vec::new(),
+            backend: vyre_driver_wgpu::WGPU_BACKEND_ID.to_owned(),
+            verify: false,
+            tolerance: None,
+            json: false,
+        };
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("in") => run.inputs.buffer(&mut parser)?,
+                Long("param") => run.inputs.param(&mut parser)?,
+                Long("pad") => run.inputs.pad = true,
+                Long("out") => {
+                    let (name, path) = pair(&mut parser, "--out")?;
+                    once("--out", &run.outputs, &name)?;
+                    run.outputs.push((name, PathBuf::from(path)));
+                }
+                Long("backend") => run.backend = parser.value()?.string()?,
+                Long("verify") => run.verify = true,
+                Long("tolerance") => {
+                    let ulp: f32 = number(&mut parser, "--tolerance", "a number of ULP, 0 or more")?;
+                    if !(ulp >= 0.0 && ulp.is_finite()) {
+                        let (option, expected) = ("--tolerance".to_owned(), "0 or more".to_owned());
+                        return Err(CliError::Value { option, got: ulp.to_string(), expected });
+                    }
+                    run.tolerance = Some(ulp);
+                }
+                Long("json") => run.json = true,
+                Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
+                other => return common(other),
+            }
+        }
+        if run.tolerance.is_some() && !run.verify {
+            return Err(CliError::Without { option: "--tolerance", needs: "--verify" });
+        }
+        run.file = file.ok_or(CliError::MissingArgument { command: "run", what: "the program's FILE" })?;
+        Ok(Command::Run(run))
+    }
+
+    impl Inputs {
+        fn buffer(&mut self, parser: &mut lexopt::Parser) -> Result<(), CliError> {
+            let (name, path) = pair(parser, "--in")?;
+            once("--in", &self.buffers, &name)?;
+            self.buffers.push((name, PathBuf::from(path)));
+            Ok(())
+        }
+
+        fn param(&mut self, parser: &mut lexopt::Parser) -> Result<(), CliError> {
+            let (name, value) = pair(parser, "--param")?;
+            once("--param", &self.params, &name)?;
+            self.params.push((name, value));
+            Ok(())
+        }
+    }
+
+    /// `NAME=REST`.
+    fn pair(parser: &mut lexopt::Parser, option: &str) -> Result<(String, String), CliError> {
+        let text = parser.value()?.string()?;
+        match text.split_once('=') {
+            Some((name, rest)) if !name.is_empty() && !rest.is_empty() => {
+                Ok((name.to_owned(), rest.to_owned()))
+            }
+            _ => Err(CliError::Value {
+                option: option.to_owned(),
+                got: text,
+                expected: "a name, `=` and a value".to_owned(),
+            }),
+        }
+    }
+
+    fn once<T>(option: &'static str, given: &[(String, T)], name: &str) -> Result<(), CliError> {
+        if given.iter().any(|(other, _)| other == name) {
+            return Err(CliError::Repeated { option, name: name.to_owned() });
+        }
+        Ok(())
+    }
+
+    fn number<T: std::str::FromStr>(
+        parser: &mut lexopt::Parser,
+        option: &str,
+        expected: &str,
+    ) -> Result<T, CliError> {
+        let got = parser.value()?.string()?;
+        got.parse().map_err(|_| CliError::Value {
+            option: option.to_owned(),
+            got,
+            expected: expected.to_owned(),
+        })
+    }
+
+    // `Arg` is matched by its variants, which the prelude has; the type itself is `common`'s parameter.
+    const _: fn(Arg<'_>) -> Result<Command, CliError> = common;
+}

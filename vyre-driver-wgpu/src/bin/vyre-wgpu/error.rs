@@ -1,0 +1,152 @@
+//! What the command refuses, and what to do about it.
+
+use std::io;
+#[cfg(feature = "cli")]
+use std::path::PathBuf;
+
+use vyre_driver::BackendError;
+use vyre_foundation::launch::LaunchError;
+#[cfg(feature = "cli")]
+use vyre_foundation::machine::MachineError;
+
+/// Why the command failed; its status is then 1.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    #[error(transparent)]
+    Arguments(#[from] lexopt::Error),
+    #[error("there is no command `{name}`")]
+    UnknownCommand { name: String },
+    #[error("`{command}` lacks {what}")]
+    MissingArgument { command: &'static str, what: &'static str },
+    #[cfg(not(feature = "cli"))]
+    #[error("`{what}` needs the feature `cli`, which this vyre-wgpu was built without")]
+    NeedsFeature { what: &'static str },
+    #[error("standard output: {0}")]
+    Output(io::Error),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error("the demo's own program is wrong: {0}")]
+    DemoProgram(#[from] vyre_foundation::build::BuildError),
+    #[error("the device computed {got} where 6 * 7 = 42 was asked")]
+    WrongDemo { got: String },
+    #[cfg(feature = "cli")]
+    #[error("the value `{got}` of `{option}` is not {expected}")]
+    Value { option: String, got: String, expected: String },
+    #[cfg(feature = "cli")]
+    #[error("`{option} {name}` is given twice")]
+    Repeated { option: &'static str, name: String },
+    #[cfg(feature = "cli")]
+    #[error("`{option}` means nothing without `{needs}`")]
+    Without { option: &'static str, needs: &'static str },
+    #[cfg(feature = "cli")]
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[cfg(feature = "cli")]
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[cfg(feature = "cli")]
+    #[error("{}: {count} {}", path.display(), if *count == 1 { "finding" } else { "findings" })]
+    Findings { path: PathBuf, count: usize, rendered: String },
+    #[cfg(feature = "cli")]
+    #[error("the program has no {role} `{name}`; it has: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    UnknownName { role: &'static str, name: String, known: Vec<String> },
+    #[cfg(feature = "cli")]
+    #[error("no file is given for the input buffer `{name}`, which holds {element}")]
+    MissingInput { name: String, element: vyre_spec::DataType },
+    #[cfg(feature = "cli")]
+    #[error("buffer `{buffer}` holds {needs}, but {} holds {got}", path.display())]
+    ArrayType { buffer: String, needs: vyre_spec::DataType, path: PathBuf, got: String },
+    #[cfg(feature = "cli")]
+    #[error("{} is in Fortran order", path.display())]
+    FortranOrder { path: PathBuf },
+    #[cfg(feature = "cli")]
+    #[error("{} is no NumPy array: {why}", path.display())]
+    NotAnArray { path: PathBuf, why: String },
+    #[cfg(feature = "cli")]
+    #[error("{}: its {len} bytes are no whole number of the {element} elements of buffer `{buffer}`", path.display())]
+    PartialElement { path: PathBuf, len: usize, buffer: String, element: vyre_spec::DataType },
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    #[cfg(feature = "cli")]
+    #[error(
+        "the reference machine traps with code {code} in invocation {invocation}, address {address}, but the \
+         device does not; nothing was written"
+    )]
+    TrapMissed { code: u32, invocation: u64, address: u32 },
+    #[cfg(feature = "cli")]
+    #[error("the program trapped with code {code} in invocation {invocation}, address {address}")]
+    Trap { code: u32, invocation: u64, address: u32 },
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Lower(#[from] vyre_lower::LowerError),
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Emit(#[from] vyre_emit_naga::EmitError),
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Form(#[from] vyre_emit_naga::WriteError),
+    #[cfg(feature = "cli")]
+    #[error(
+        "the device differs from the reference machine in {count} of {of} elements of `{buffer}`, first in \
+         element {first}: {got} instead of {want}; nothing was written"
+    )]
+    Differs { buffer: String, count: usize, of: usize, first: usize, got: String, want: String },
+}
+
+impl CliError {
+    /// What to do, where the message does not say it.
+    pub(crate) fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Arguments(_) | Self::UnknownCommand { .. } | Self::MissingArgument { .. } => {
+                "`vyre-wgpu --help` lists the commands and their arguments"
+            }
+            #[cfg(not(feature = "cli"))]
+            Self::NeedsFeature { .. } => {
+                "build it with `--features cli`: cargo run -p vyre-driver-wgpu --features cli --bin vyre-wgpu"
+            }
+            Self::Backend(BackendError::Launch(LaunchError::MissingParam { name, .. })) => {
+                return Some(format!("pass `--param {name}=VALUE`"));
+            }
+            // These say what they need.
+            Self::Backend(BackendError::Launch(_)) => return None,
+            Self::Backend(error) => return Some(error.help()),
+            Self::WrongDemo { .. } => "the driver is broken: update it, or pick another adapter",
+            Self::Output(_) | Self::DemoProgram(_) => return None,
+            #[cfg(feature = "cli")]
+            other => return other.file_help(),
+        };
+        Some(help.to_owned())
+    }
+
+    #[cfg(feature = "cli")]
+    fn file_help(&self) -> Option<String> {
+        let help = match self {
+            Self::MissingInput { name, .. } => return Some(format!("pass `--in {name}=PATH`")),
+            Self::ArrayType { needs, .. } => {
+                let numpy = match needs {
+                    vyre_spec::DataType::Bool => "bool_",
+                    vyre_spec::DataType::U32 => "uint32",
+                    vyre_spec::DataType::I32 => "int32",
+                    vyre_spec::DataType::F32 => "float32",
+                };
+                return Some(format!("convert it, in NumPy with `array.astype(numpy.{numpy})`"));
+            }
+            Self::Machine(MachineError::Launch(LaunchError::MissingParam { name, .. })) => {
+                return Some(format!("pass `--param {name}=VALUE`"));
+            }
+            Self::FortranOrder { .. } => "save it with `numpy.ascontiguousarray(array)`",
+            Self::PartialElement { .. } => "`--pad` fills up the last element with zero bytes",
+            Self::Lower(error) => return Some(error.help()),
+            Self::Emit(_) => "this is a fault of Vyre: please report the program",
+            Self::Differs { .. } => {
+                "where the program's ops are not exact, `--tolerance ULP` says how far floats may be apart"
+            }
+            Self::Repeated { .. } | Self::Without { .. } | Self::Value { .. } => {
+                "`vyre-wgpu --help` lists the commands and their arguments"
+            }
+            _ => return None,
+        };
+        Some(help.to_owned())
+    }
+}

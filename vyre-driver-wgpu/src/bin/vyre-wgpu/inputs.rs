@@ -1,0 +1,124 @@
+//! The buffers and parameters of a run, from the command line.
+
+use std::fs;
+use std::path::PathBuf;
+
+use vyre_foundation::ir::Program;
+use vyre_foundation::launch::Params;
+use vyre_spec::{DataType, Value};
+
+use crate::args::Inputs;
+use crate::error::CliError;
+use crate::files;
+
+/// The bytes of each input buffer, in declaration order.
+pub(crate) fn buffers(program: &Program, inputs: &Inputs) -> Result<Vec<Vec<u8>>, CliError> {
+    let declared: Vec<_> = program.inputs().map(|id| program.buffer(id)).collect();
+    known("input buffer", &inputs.buffers, declared.iter().map(|b| b.name.as_str()))?;
+    let read = |buffer: &&vyre_foundation::ir::Buffer| {
+        let given = inputs.buffers.iter().find(|(name, _)| *name == buffer.name);
+        let (_, path) = given
+            .ok_or_else(|| CliError::MissingInput { name: buffer.name.clone(), element: buffer.element })?;
+        files::read(path, buffer, inputs.pad)
+    };
+    declared.iter().map(read).collect()
+}
+
+/// The paths of the outputs, in declaration order; `None` where one is not asked for.
+pub(crate) fn outputs(
+    program: &Program,
+    asked: &[(String, PathBuf)],
+) -> Result<Vec<Option<PathBuf>>, CliError> {
+    let declared: Vec<_> = program.outputs().map(|id| program.buffer(id).name.as_str()).collect();
+    known("output buffer", asked, declared.iter().copied())?;
+    let path = |name: &&str| asked.iter().find(|(other, _)| other == name).map(|(_, path)| path.clone());
+    Ok(declared.iter().map(path).collect())
+}
+
+/// The parameters. What is missing, the launch says itself.
+pub(crate) fn params(program: &Program, inputs: &Inputs) -> Result<Params, CliError> {
+    known("parameter", &inputs.params, program.params().iter().map(|p| p.name.as_str()))?;
+    let mut params = Params::new();
+    for param in program.params() {
+        if let Some((name, text)) = inputs.params.iter().find(|(name, _)| *name == param.name) {
+            params = params.with(name, value(name, text, param.ty)?);
+        }
+    }
+    Ok(params)
+}
+
+/// Refuses a name that the program does not have.
+fn known<'a, T>(
+    role: &'static str,
+    given: &[(String, T)],
+    declared: impl Iterator<Item = &'a str>,
+) -> Result<(), CliError> {
+    let declared: Vec<&str> = declared.collect();
+    match given.iter().find(|(name, _)| !declared.contains(&name.as_str())) {
+        None => Ok(()),
+        Some((name, _)) => Err(CliError::UnknownName {
+            role,
+            name: name.clone(),
+            known: declared.into_iter().map(str::to_owned).collect(),
+        }),
+    }
+}
+
+/// A parameter's value: in Rust's notation, or `@PATH` for the length of a file.
+fn value(name: &str, text: &str, ty: DataType) -> Result<Value, CliError> {
+    let length;
+    let text = match text.strip_prefix('@') {
+        None => text,
+        Some(path) => {
+            let read = |source| CliError::Read { path: PathBuf::from(path), source };
+            length = fs::metadata(path).map_err(read)?.len().to_string();
+            &length
+        }
+    };
+    let parsed = match ty {
+        DataType::Bool => text.parse().ok().map(Value::new::<bool>),
+        DataType::U32 => text.parse().ok().map(Value::new::<u32>),
+        DataType::I32 => text.parse().ok().map(Value::new::<i32>),
+        DataType::F32 => text.parse().ok().map(Value::new::<f32>),
+    };
+    parsed.ok_or_else(|| CliError::Value {
+        option: format!("--param {name}"),
+        got: text.to_owned(),
+        expected: format!("a {ty}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_their_type() {
+        let bits = |text, ty| value("p", text, ty).ok().map(Value::bits);
+        assert_eq!(bits("4294967295", DataType::U32), Some(0xFFFF_FFFF));
+        assert_eq!(bits("-1", DataType::I32), Some(0xFFFF_FFFF));
+        assert_eq!(bits("-0.0", DataType::F32), Some(0x8000_0000));
+        assert_eq!(bits("true", DataType::Bool), Some(1));
+        for (text, ty) in [
+            ("-1", DataType::U32),
+            ("4294967296", DataType::U32),
+            ("2147483648", DataType::I32),
+            ("1", DataType::Bool),
+            ("one", DataType::F32),
+            ("", DataType::U32),
+        ] {
+            assert!(bits(text, ty).is_none(), "`{text}` as {ty}");
+        }
+    }
+
+    #[test]
+    fn the_length_of_a_file_is_a_value() {
+        let path = std::env::temp_dir().join(format!("vyre-wgpu-length-{}", std::process::id()));
+        fs::write(&path, [0; 11]).unwrap();
+        let text = format!("@{}", path.display());
+        let got = value("bytes", &text, DataType::U32).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(got, Value::new(11u32));
+        assert!(matches!(value("bytes", &text, DataType::U32), Err(CliError::Read { .. })));
+    }
+}
