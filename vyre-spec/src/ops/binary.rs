@@ -19,11 +19,11 @@ macro_rules! binary_ops {
             native: Binary(Multiply), lower: direct,
             eval: { Int: |a, b| a.wrapping_mul(b), Float: |a, b| a * b },
             doc: "Product; integers wrap." }
-        Div = 0x04 div { ty: Same(Arith), sym: "/" 12, rust: Div, laws: [RightOne], nan: Propagates, bound: Ulp(2.5),
+        Div = 0x04 div { ty: Same(Arith), sym: "/" 12, rust: Div, laws: [RightOne, RightZeroInt], nan: Propagates, bound: Ulp(2.5),
             native: Binary(Divide), lower: div,
             eval: { Int: |a, b| if b == 0 { a } else { a.wrapping_div(b) }, Float: |a, b| a / b },
             doc: "Quotient; integers truncate toward zero, x / 0 is x and MIN / -1 is MIN. Bound of floats: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
-        Rem = 0x05 rem { ty: Same(Int), sym: "%" 12, rust: Rem, laws: [], nan: None, bound: Exact,
+        Rem = 0x05 rem { ty: Same(Int), sym: "%" 12, rust: Rem, laws: [AnnihilatorZeroInt, SelfZeroInt], nan: None, bound: Exact,
             native: Binary(Modulo), lower: rem,
             eval: { Int: |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) } },
             doc: "Remainder with the dividend's sign; x % 0 and MIN % -1 are 0." }
@@ -71,7 +71,7 @@ macro_rules! binary_ops {
             native: none, lower: sat_sub,
             eval: { Int: |a, b| a.saturating_sub(b) },
             doc: "Difference, clamped to the type's range." }
-        MulHigh = 0x12 mul_high { ty: Same(Int), sym: "" 0, rust: none, laws: [Commutative], nan: None, bound: Exact,
+        MulHigh = 0x12 mul_high { ty: Same(Int), sym: "" 0, rust: none, laws: [Commutative, AnnihilatorZeroInt], nan: None, bound: Exact,
             native: none, lower: mul_high,
             eval: { Unsigned: |a, b| (u64::from(a) * u64::from(b) >> 32) as u32, SignedInt: |a, b| (i64::from(a) * i64::from(b) >> 32) as i32 },
             doc: "The high half of the double-width product." }
