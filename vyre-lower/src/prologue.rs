@@ -1,8 +1,10 @@
 //! What a workgroup does before the body: zeroing shared memory.
 
+use vyre_foundation::ir::SharedId;
 use vyre_spec::Value;
 use vyre_spec::ops::BinaryOp;
 
+use crate::analysis::first_write::written_first;
 use crate::kernel::{Op, Place, Proof};
 use crate::lower::Lowering;
 
@@ -12,20 +14,27 @@ const UNROLLED: u32 = 16;
 impl Lowering<'_> {
     /// Zeroes the shared arrays, each element by one invocation of the workgroup, which then meets.
     pub(crate) fn zero_shared(&mut self) {
-        if self.bindings.shared.is_empty() {
+        let arrays: Vec<u32> = self.zeroed().collect();
+        if arrays.is_empty() {
             return;
         }
-        for i in 0..self.bindings.shared.len() {
-            self.zero_array(i as u32);
+        for array in arrays {
+            self.zero_array(array);
         }
         self.w.effect(Op::Barrier { storage: false, workgroup: true });
+    }
+
+    /// The arrays that are not surely written before they are read.
+    fn zeroed(&self) -> impl Iterator<Item = u32> + '_ {
+        let all = 0..self.bindings.shared.len() as u32;
+        all.filter(|&i| !written_first(self.program, self.facts, SharedId::new(i)))
     }
 
     /// Loop iterations that zeroing takes, at most.
     pub(crate) fn zeroing_trips(&self) -> u64 {
         let rounds = |len: u32| u64::from(len.div_ceil(self.shape.invocations()));
-        let looped = self.bindings.shared.iter().map(|a| rounds(a.len)).filter(|&n| n > u64::from(UNROLLED));
-        looped.map(|n| n + 1).sum()
+        let lens = self.zeroed().map(|i| self.bindings.shared[i as usize].len);
+        lens.map(rounds).filter(|&n| n > u64::from(UNROLLED)).map(|n| n + 1).sum()
     }
 
     fn zero_array(&mut self, array: u32) {

@@ -6,3 +6,4 @@ mod interpreter;
 mod loops;
 mod ops;
 mod programs;
+mod verifier;

@@ -301,3 +301,42 @@ fn a_return_ends_the_invocation_inside_loops() {
     // Found at 0, 3, 6, 9, 12 and 15: what stays is the number of the rows before, if there were any.
     assert_eq!(run(&kernel, &Params::new(), &[vec![9; 6]]).buffers[0], [9, 9, 1, 2, 3, 3]);
 }
+
+#[test]
+fn zeroing_is_left_out_where_writing_comes_first() {
+    let program = |late: bool, neighbour: bool| {
+        Kernel::build("reverse", |k| {
+            let x = k.read_write::<u32>("x").with_len(8);
+            let tile = k.shared::<u32>("tile", 8);
+            k.workgroups([8], [1], |group| {
+                let i = group.local_index;
+                if late {
+                    k.if_(i.lt(7), || tile.store(i, x.load(i)));
+                } else {
+                    tile.store(i, x.load(i));
+                }
+                if neighbour {
+                    k.barrier(MemoryOrdering::Storage);
+                } else {
+                    k.barrier(MemoryOrdering::Workgroup);
+                }
+                x.store(i, tile.load(7 - i));
+            });
+        })
+    };
+    let barriers = |program: &_| {
+        let kernel = lower(program, &profile(), &CompileOptions::default()).unwrap();
+        kernel.insts.iter().filter(|inst| matches!(inst.op, Op::Barrier { .. })).count()
+    };
+    let plain = program(false, false).unwrap();
+    assert_eq!(barriers(&plain), 1);
+    let x: Vec<u32> = (1..9).collect();
+    assert_eq!(run(&plain, &Params::new(), &[x.clone()]).buffers[0], [8, 7, 6, 5, 4, 3, 2, 1]);
+    let late = program(true, false).unwrap();
+    assert_eq!(barriers(&late), 2);
+    assert_eq!(run(&late, &Params::new(), &[x]).buffers[0], [0, 7, 6, 5, 4, 3, 2, 1]);
+    // A barrier for buffers does not order the array.
+    if let Ok(unordered) = program(false, true) {
+        assert_eq!(barriers(&unordered), 2);
+    }
+}
