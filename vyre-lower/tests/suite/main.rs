@@ -6,4 +6,5 @@ mod interpreter;
 mod loops;
 mod ops;
 mod programs;
+mod random;
 mod verifier;

@@ -331,7 +331,7 @@ fn zeroing_is_left_out_where_writing_comes_first() {
     let plain = program(false, false).unwrap();
     assert_eq!(barriers(&plain), 1);
     let x: Vec<u32> = (1..9).collect();
-    assert_eq!(run(&plain, &Params::new(), &[x.clone()]).buffers[0], [8, 7, 6, 5, 4, 3, 2, 1]);
+    assert_eq!(run(&plain, &Params::new(), std::slice::from_ref(&x)).buffers[0], [8, 7, 6, 5, 4, 3, 2, 1]);
     let late = program(true, false).unwrap();
     assert_eq!(barriers(&late), 2);
     assert_eq!(run(&late, &Params::new(), &[x]).buffers[0], [0, 7, 6, 5, 4, 3, 2, 1]);
