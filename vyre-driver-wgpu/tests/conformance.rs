@@ -1,7 +1,9 @@
 //! The backend suite of `vyre-driver` on the opened device.
 
+#![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
+
 use vyre_driver::VyreBackend;
-use vyre_driver::conformance::{self, Depth};
+use vyre_driver::conformance::{self, Depth, Report};
 use vyre_driver_wgpu::WgpuBackend;
 
 #[test]
@@ -10,10 +12,30 @@ fn every_op_gives_the_reference_value() {
     // A software device's compiler is slow; a GPU runs every case.
     let depth = if backend.profile().is_software { Depth::Spaced } else { Depth::Full };
     let report = conformance::ops(&backend, depth);
-    println!("{} values in {} programs, {} refused", report.compared, report.programs, report.refused.len());
-    for failure in report.failures.iter().take(40) {
-        println!("{failure}");
-    }
+    show(&report);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
     assert!(report.refused.is_empty(), "{:#?}", report.refused);
+}
+
+/// Two at a time: a software device compiles on the calling thread.
+#[test]
+fn random_programs_give_what_the_reference_machine_gives() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let mut report = Report::default();
+    std::thread::scope(|scope| {
+        let half = |seeds| scope.spawn(|| conformance::programs(&backend, seeds));
+        for part in [half(0..1_000), half(1_000..2_000)] {
+            report.merge(part.join().unwrap());
+        }
+    });
+    show(&report);
+    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+    assert!(report.refused.len() * 100 < 2_000, "{:#?}", report.refused);
+}
+
+fn show(report: &Report) {
+    println!("{} values in {} programs, {} refused", report.compared, report.programs, report.refused.len());
+    for failure in report.failures.iter().take(20) {
+        println!("{failure}");
+    }
 }

@@ -1,4 +1,5 @@
 //! The contract, on the reference backend.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here fails the test")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,6 +212,20 @@ mod suite {
         assert!(report.compared > 10_000, "{}", report.compared);
     }
 
+    #[test]
+    fn the_oracle_agrees_with_itself_on_random_programs() {
+        let report = conformance::programs(&ReferenceBackend::new(), 0..60);
+        assert!(report.failures.is_empty(), "{:#?}", report.failures);
+        assert!(report.compared > 1_000, "{}", report.compared);
+    }
+
+    #[test]
+    fn a_wrong_bit_fails_a_random_program_and_its_text_is_shown() {
+        let report = conformance::programs(&Off(ReferenceBackend::new()), 1..2);
+        assert_eq!(report.failures.len(), 2);
+        assert!(report.failures[0].message.contains("program "), "{}", report.failures[0]);
+    }
+
     /// An oracle whose first result of each dispatch is off by one bit.
     struct Off(ReferenceBackend);
 
@@ -229,7 +244,7 @@ mod suite {
         ) -> Result<Finished, BackendError> {
             self.0.visit(timeout, &mut |i, bytes| {
                 let mut bytes = bytes.to_vec();
-                bytes[2] ^= 0x40;
+                bytes.iter_mut().skip(2).take(1).for_each(|byte| *byte ^= 0x40);
                 visitor(i, &bytes)
             })
         }

@@ -5,8 +5,10 @@
 
 mod operands;
 mod ops;
+mod programs;
 
 pub use ops::{Depth, ops};
+pub use programs::programs;
 
 use std::fmt;
 
