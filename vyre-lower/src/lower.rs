@@ -210,7 +210,8 @@ impl<'a> Lowering<'a> {
             && profile.capabilities.contains(Capability::Immediates)
             && fields.len() as u64 * 4 <= u64::from(profile.max_immediate_bytes);
         self.bindings.close(!fields.is_empty() && !immediates, self.traps);
-        let trap = self.bindings.bindings.len() as u32 - 1;
+        // The last binding where there are traps; a program without may have no binding at all.
+        let trap = self.bindings.bindings.len().saturating_sub(1) as u32;
         let storage = self.bindings.bindings.iter().filter(|b| b.role != crate::kernel::Role::LaunchData);
         limit(
             profile,
