@@ -167,10 +167,11 @@ impl Shrinker<'_> {
                 continue;
             }
             let constant = |value| Edits { constants: BTreeMap::from([(id, value)]), ..Edits::default() };
-            let mut done = self.edit(&constant(Value::zero(ty))) || self.edit(&constant(Value::one(ty)));
             let same = |program: &Checked<Program>, e: ExprId| program.facts().type_of(e) == ty;
+            // Before the first edit: it renumbers.
             let operands: Vec<_> =
                 expr.operands().filter(|&e| e < id && same(&self.case.program, e)).collect();
+            let mut done = self.edit(&constant(Value::zero(ty))) || self.edit(&constant(Value::one(ty)));
             for alias in operands {
                 done =
                     done || self.edit(&Edits { aliases: BTreeMap::from([(id, alias)]), ..Edits::default() });
