@@ -73,7 +73,8 @@ pub enum Role {
 }
 
 /// The words of the trap record, all 0 before a dispatch: a flag that the first fault sets, its code, the
-/// linear id of its invocation, and its address.
+/// linear id of its invocation modulo 2^32, and its address: the program's own, or for a loop that passed
+/// its limit the loop's node.
 pub const TRAP_WORDS: u32 = 4;
 
 pub use vyre_spec::TRAP_LOOP_LIMIT;

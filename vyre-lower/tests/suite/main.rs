@@ -3,6 +3,7 @@
 
 mod fma;
 mod interpreter;
+mod launches;
 mod loops;
 mod ops;
 mod programs;
