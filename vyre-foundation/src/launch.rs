@@ -3,7 +3,7 @@
 use vyre_spec::{DataType, Value};
 
 use crate::check::Checked;
-use crate::ir::{BufferId, Count, Extent, ExtentId, Launch, Program};
+use crate::ir::{Buffer, BufferId, Count, Extent, ExtentId, Launch, Program};
 
 /// The values of a dispatch's parameters, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -207,14 +207,19 @@ pub fn resolve(
         }
     }
     // Counts may refer to other buffers' lengths, in any order but without a cycle (the checker sees to it),
-    // so each pass over the buffers settles at least one.
+    // so each pass over the buffers settles at least one until all are.
     let mut values: Vec<Option<u64>> = vec![None; program.extents().len()];
     for _ in 0..=program.buffers().len() {
         evaluate(program, &params, &lengths, &mut values)?;
+        let mut settled = false;
         for (i, buffer) in program.buffers().iter().enumerate() {
             if let (None, Count::Extent(x)) = (lengths[i], buffer.count) {
                 lengths[i] = values.get(x.index()).copied().flatten();
+                settled |= lengths[i].is_some();
             }
+        }
+        if !settled {
+            break;
         }
     }
     let mut known = Vec::with_capacity(lengths.len());
@@ -272,8 +277,10 @@ fn evaluate(
         if values[i].is_some() {
             continue;
         }
-        let fail =
-            |operation: String| LaunchError::Arithmetic { what: "the launch or a buffer".into(), operation };
+        let fail = |operation: String| LaunchError::Arithmetic {
+            what: reader(program, ExtentId::new(i as u32)),
+            operation,
+        };
         let operands = extent.operands().map(|pair| pair.map(|x| values.get(x.index()).copied().flatten()));
         values[i] = match (*extent, operands) {
             (Extent::Literal(n), _) => Some(n),
@@ -300,4 +307,21 @@ fn evaluate(
         };
     }
     Ok(())
+}
+
+/// What an extent is computed for: the first buffer or axis whose count it goes into.
+fn reader(program: &Program, extent: ExtentId) -> String {
+    let mut goes_into = vec![false; program.extents().len()];
+    for (i, other) in program.extents().iter().enumerate() {
+        // Operands come before users.
+        let through = other.operands().into_iter().flatten().any(|x| goes_into[x.index()]);
+        goes_into[i] = i == extent.index() || through;
+    }
+    let reads = |buffer: &&Buffer| matches!(buffer.count, Count::Extent(x) if goes_into[x.index()]);
+    if let Some(buffer) = program.buffers().iter().find(reads) {
+        return format!("buffer `{}`", buffer.name);
+    }
+    let mut axes = vyre_spec::Axis::ALL.iter().zip(program.launch().extents());
+    let axis = axes.find(|(_, x)| goes_into[x.index()]).map_or("x", |(axis, _)| axis.name());
+    format!("the launch's {axis} axis")
 }
