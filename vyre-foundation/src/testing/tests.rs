@@ -12,6 +12,7 @@ use super::{GenConfig, GeneratedCase, generate, mutate, shrink};
 use crate::check::check;
 use crate::ir::{Expr, ExprId, Node};
 use crate::machine::{Finding, MachineOptions, Schedule};
+use crate::opt::optimize;
 
 fn configs() -> [GenConfig; 3] {
     [
@@ -222,4 +223,22 @@ fn text_and_bytes_are_damaged_but_stay_close() {
     assert!(changed > 50);
     assert_eq!(mutate::text("", &mut rng), "");
     let _ = mutate::bytes(&[], &mut rng);
+}
+
+#[test]
+fn optimised_programs_give_the_same_bits() {
+    for config in configs() {
+        // An optimisation may change a NaN's payload, so none may show.
+        let config = GenConfig { exact: true, ..config };
+        let options =
+            MachineOptions { subgroup_size: config.subgroup_size.unwrap_or(32), ..MachineOptions::default() };
+        for seed in 0..300 {
+            let case = generate(seed, &config);
+            let optimised = GeneratedCase { program: optimize(&case.program), ..case.clone() };
+            let (want, got) = (case.run(&options).unwrap(), optimised.run(&options).unwrap());
+            assert_eq!(want.trap.is_some(), got.trap.is_some(), "seed {seed}");
+            case.compare(Comparison::EXACT, &want.outputs, &got.outputs)
+                .unwrap_or_else(|(name, m)| panic!("seed {seed}: {name}: {m}"));
+        }
+    }
 }

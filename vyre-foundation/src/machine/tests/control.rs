@@ -186,3 +186,21 @@ fn the_first_trap_wins_and_execution_goes_on() {
     assert_eq!(outcome.trap, Some(TrapRecord { code: 7, invocation: 1, address: 20 }));
     assert_eq!(words(&outcome.outputs[0]), [2, 21, 31, 5]);
 }
+
+#[test]
+fn loops_of_many_trips_end_when_they_should() {
+    // More than 65,535 in one loop, and in three loops together.
+    let got = per_point(2, |k, i| {
+        let (one, three) = (k.var("one", i), k.var("three", i));
+        k.for_(0u32, 70_000u32, |_| one.set(one.get() + 1u32));
+        for _ in 0..3 {
+            let n = k.var("n", 0u32);
+            k.while_(|| n.get().lt(30_000u32), || n.set(n.get() + 1u32));
+            three.set(three.get() + n.get());
+        }
+        one.get() * 100_000u32 + three.get()
+    });
+    // 70,000 × 100,000 wraps.
+    let want = |i: u64| ((70_000 + i) * 100_000 + 90_000 + i) as u32;
+    assert_eq!(got, [want(0), want(1)]);
+}
