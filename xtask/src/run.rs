@@ -19,19 +19,20 @@ const JOBS: &[&str] = &[
      --out c={dir}/product.npy --verify",
 ];
 
-const COMMAND: [&str; 4] = ["-p", "vyre-driver-wgpu", "--bin", "vyre-wgpu"];
+/// With `cli` for the demo too, which does not need it: one build of the dependencies instead of two.
+const COMMAND: [&str; 7] = ["-p", "vyre-driver-wgpu", "--features", "cli", "--bin", "vyre-wgpu", "--"];
 
 pub(crate) fn demo(workspace: &Workspace, software: bool) -> Result<(), Error> {
     let environment = software::prepare(&workspace.root, software)?;
     let root = &workspace.root;
-    let demo = [&["run", "--release"], &COMMAND[..], &["--", "demo"]].concat();
+    let demo = [&["run", "--release"], &COMMAND[..], &["demo"]].concat();
     find_device(cargo(root, &demo, &environment), software, "demo")?;
     let dir = root.join("target/xtask/demo");
     write_inputs(&dir)?;
     for job in JOBS {
         let job = job.replace("{dir}", "target/xtask/demo");
         let job: Vec<&str> = job.split_whitespace().collect();
-        let run = [&["run", "--release"], &COMMAND[..], &["--features", "cli", "--"], &job].concat();
+        let run = [&["run", "--release"], &COMMAND[..], &job].concat();
         cargo(root, &run, &environment)?;
     }
     println!("the demo and {} job(s) ran, each verified; their outputs are in {}", JOBS.len(), dir.display());
@@ -54,7 +55,7 @@ pub(crate) fn test(workspace: &Workspace, software: bool) -> Result<(), Error> {
     let environment = software::prepare(&workspace.root, software)?;
     if !software {
         // The tests would each fail for want of a device: say so once.
-        let demo = [&["run"], &COMMAND[..], &["--", "demo"]].concat();
+        let demo = [&["run"], &COMMAND[..], &["demo"]].concat();
         find_device(cargo(&workspace.root, &demo, &environment), software, "test")?;
     }
     cargo(&workspace.root, &["test", "--workspace", "--all-features"], &environment)
