@@ -20,6 +20,8 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
         "ranges of index arithmetic; an op that it does not know has no range",
     ),
     ("vyre-lower/src/control.rs", "writes loop counters and limits"),
+    ("vyre-lower/src/kernel/verify/ops.rs", "looks for the guards that legalisation rules write"),
+    ("vyre-lower/src/kernel/verify/types.rs", "knows that one atomic has one more operand"),
     ("vyre-lower/src/launch.rs", "writes ids from the grid"),
     ("vyre-lower/src/lower.rs", "writes bools from words"),
     ("vyre-lower/src/prologue.rs", "writes the clearing of shared memory"),
@@ -117,7 +119,9 @@ fn queue_submit_occurs_once() {
 
 #[test]
 fn only_their_crates_name_naga_and_wgpu() {
-    let code = rust_code(&all_files());
+    // The facade's own module of that name is not the crate.
+    let code = |text: String| text.replace("vyre::wgpu::", "vyre::");
+    let code: Files = rust_code(&all_files()).into_iter().map(|(path, text)| (path, code(text))).collect();
     assert_eq!(beyond(outside(find(&code, "naga::"), "vyre-emit-naga"), NAGA_ALLOWED), [""; 0]);
     assert_eq!(outside(find(&code, "wgpu::"), "vyre-driver-wgpu"), [""; 0]);
     let planted =
