@@ -1,7 +1,7 @@
 //! The optimiser: passes from checked programs to checked programs of the same meaning.
 //!
 //! [`PASSES`] is the table; each pass is a file of its own that says what it does and why that is sound.
-//! Passes rewrite through [`rewrite::Rewriter`] into a fresh arena, so what comes out is in normal form, and
+//! Passes rewrite through `rewrite::Rewriter` into a fresh arena, so what comes out is in normal form, and
 //! it is checked again after each pass. All are linear and none recurses.
 
 mod cse;
