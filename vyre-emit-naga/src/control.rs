@@ -25,24 +25,28 @@ enum FrameRole {
     Continuing { body: Block },
 }
 
-/// The entry point's function.
+/// The entry point's function, and how deep its blocks nest.
 pub(crate) fn function(
     module: &mut Module,
     descriptor: &KernelDescriptor,
     globals: &Globals,
-) -> Result<Function, EmitError> {
+) -> Result<(Function, usize), EmitError> {
     let mut body = Body::new(module, descriptor, globals);
     let mut stack = Vec::new();
+    let mut depth = 0;
     let mut frame = Frame::enter(descriptor, BlockId(0), Block::new(), FrameRole::Entry)?;
     loop {
         match next(&mut frame, &mut body, descriptor)? {
-            Step::Nest(inner) => stack.push(std::mem::replace(&mut frame, inner)),
+            Step::Nest(inner) => {
+                stack.push(std::mem::replace(&mut frame, inner));
+                depth = depth.max(stack.len());
+            }
             Step::End => {
                 body.flush();
                 let Frame { outer, role, .. } = frame;
                 let finished = std::mem::replace(&mut body.block, outer);
                 let (block, role) = match role {
-                    FrameRole::Entry => return Ok(body.finish(finished)),
+                    FrameRole::Entry => return Ok((body.finish(finished), depth)),
                     FrameRole::Then { condition, otherwise } => {
                         (otherwise, FrameRole::Otherwise { condition, accept: finished })
                     }

@@ -45,6 +45,14 @@ pub enum EmitError {
         /// What is missing.
         what: &'static str,
     },
+    /// The blocks nest so deep that naga needs a thread with more stack, and there is none.
+    #[error("kernel `{kernel}`: no thread for its deeply nested blocks: {source}")]
+    Thread {
+        /// The kernel.
+        kernel: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// naga's validator rejects the module.
     #[error("kernel `{kernel}`: naga rejects the emitted module: {}\n{text}", chain(source))]
     Invalid {
@@ -73,6 +81,9 @@ pub enum WriteError {
     /// naga's HLSL writer lacks something that the module uses.
     #[error("no HLSL for this kernel: {0}")]
     Hlsl(#[from] naga::back::hlsl::Error),
+    /// The blocks nest so deep that naga needs a thread with more stack, and there is none.
+    #[error("no thread for the kernel's deeply nested blocks: {0}")]
+    Thread(#[from] std::io::Error),
     /// The module has no entry point that the target can express.
     #[error("no {target} for this kernel: its entry point cannot be written: {reason}")]
     EntryPoint {

@@ -6,6 +6,7 @@ use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_spec::{Capability, CapabilitySet};
 
 use crate::bindings::{self, EmittedBinding};
+use crate::stack::with_stack;
 use crate::{EmitError, control};
 
 /// A validated module with one compute entry point.
@@ -19,6 +20,8 @@ pub struct Emitted {
     pub entry_point: String,
     /// The bindings of group 0, by number.
     pub bindings: Vec<EmittedBinding>,
+    /// How deep its blocks nest.
+    pub nesting: usize,
     /// Whether [`to_spirv`](crate::to_spirv) keeps every float result from contraction.
     pub strict_float: bool,
 }
@@ -36,7 +39,7 @@ pub fn emit(kernel: &VerifiedKernel) -> Result<Emitted, EmitError> {
 pub(crate) fn emit_unverified(descriptor: &KernelDescriptor) -> Result<Emitted, EmitError> {
     let mut module = Module::default();
     let (globals, bindings) = bindings::globals(&mut module, descriptor);
-    let function = control::function(&mut module, descriptor, &globals)?;
+    let (function, nesting) = control::function(&mut module, descriptor, &globals)?;
     module.entry_points.push(EntryPoint {
         name: descriptor.name.clone(),
         stage: ShaderStage::Compute,
@@ -48,12 +51,14 @@ pub(crate) fn emit_unverified(descriptor: &KernelDescriptor) -> Result<Emitted, 
         task_payload: None,
         incoming_ray_payload: None,
     });
-    let info = validate(&module, descriptor)?;
+    let info = with_stack(nesting, || validate(&module, descriptor))
+        .map_err(|source| EmitError::Thread { kernel: descriptor.name.clone(), source })??;
     Ok(Emitted {
         module,
         info,
         entry_point: descriptor.name.clone(),
         bindings,
+        nesting,
         strict_float: descriptor.strict_float,
     })
 }

@@ -7,6 +7,7 @@
 use naga::back::spv::{self, WriterFlags, ZeroInitializeWorkgroupMemoryMode};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 
+use crate::stack::with_stack;
 use crate::{Emitted, WriteError};
 
 /// What SPIR-V to write.
@@ -56,7 +57,9 @@ pub fn to_spirv(emitted: &Emitted, options: &SpirvOptions) -> Result<Vec<u32>, W
         shader_stage: naga::ShaderStage::Compute,
         entry_point: emitted.entry_point.clone(),
     };
-    let words = spv::write_vec(&emitted.module, &emitted.info, &writer, Some(&pipeline))?;
+    let words = with_stack(emitted.nesting, || {
+        spv::write_vec(&emitted.module, &emitted.info, &writer, Some(&pipeline))
+    })??;
     Ok(if emitted.strict_float { without_contraction(&words) } else { words })
 }
 

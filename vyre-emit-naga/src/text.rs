@@ -7,6 +7,7 @@ use naga::ShaderStage;
 use naga::back::{hlsl, msl, wgsl};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 
+use crate::stack::with_stack;
 use crate::{Emitted, WriteError};
 
 /// Writes a module as WGSL.
@@ -15,7 +16,8 @@ use crate::{Emitted, WriteError};
 ///
 /// [`WriteError::Wgsl`] if WGSL lacks something that the module uses.
 pub fn to_wgsl(emitted: &Emitted) -> Result<String, WriteError> {
-    Ok(wgsl::write_string(&emitted.module, &emitted.info, wgsl::WriterFlags::empty())?)
+    let flags = wgsl::WriterFlags::empty();
+    Ok(with_stack(emitted.nesting, || wgsl::write_string(&emitted.module, &emitted.info, flags))??)
 }
 
 /// Writes a module as MSL 2.4, bindings numbered as in the descriptor.
@@ -51,7 +53,9 @@ pub fn to_msl(emitted: &Emitted) -> Result<String, WriteError> {
         ..msl::Options::default()
     };
     let pipeline = msl::PipelineOptions::default();
-    let (text, info) = msl::write_string(&emitted.module, &emitted.info, &options, &pipeline)?;
+    let (text, info) = with_stack(emitted.nesting, || {
+        msl::write_string(&emitted.module, &emitted.info, &options, &pipeline)
+    })??;
     for name in info.entry_point_names {
         name.map_err(|reason| WriteError::EntryPoint { target: "MSL", reason })?;
     }
@@ -76,8 +80,9 @@ pub fn to_hlsl(emitted: &Emitted) -> Result<String, WriteError> {
     let pipeline =
         hlsl::PipelineOptions { entry_point: Some((ShaderStage::Compute, emitted.entry_point.clone())) };
     let mut text = String::new();
-    let mut writer = hlsl::Writer::new(&mut text, &options, &pipeline);
-    let info = writer.write(&emitted.module, &emitted.info, None)?;
+    let info = with_stack(emitted.nesting, || {
+        hlsl::Writer::new(&mut text, &options, &pipeline).write(&emitted.module, &emitted.info, None)
+    })??;
     for name in info.entry_point_names {
         name.map_err(WriteError::HlslEntryPoint)?;
     }
