@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use vyre_driver::BackendError;
-use vyre_emit_naga::{BindingKind, SpirvOptions, emit, to_spirv};
+use vyre_emit_naga::{BindingKind, SpirvOptions, emit, to_spirv, with_stack};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::opt::optimize;
@@ -52,16 +52,24 @@ pub(crate) fn build(
     let bindings: Vec<_> = emitted.bindings.iter().map(|binding| kind(binding.kind)).collect();
     let immediates = if descriptor.launch.immediates { 4 * descriptor.launch.fields.len() as u32 } else { 0 };
     let entry = emitted.entry_point.clone();
-    let module = if takes_spirv(&core.generation) {
-        let words = to_spirv(&emitted, &SpirvOptions::default())
-            .map_err(|error| BackendError::Driver { doing: "writing SPIR-V", message: error.to_string() })?;
-        let entries = [EntryPoint { name: &entry, workgroup_size: descriptor.workgroup_size }];
-        load(&core.generation, program.name(), Code::Spirv { words: &words, entries: &entries })?
-    } else {
-        load(&core.generation, program.name(), Code::Lowered(Box::new(emitted.module)))?
-    };
-    // Lowering zeroes shared memory itself, where the program can tell.
-    let kernel = Kernel::new(&core.generation, &module, &entry, &bindings, immediates, false)?;
+    // Drivers' compilers, and naga inside wgpu, recurse over nested blocks.
+    let kernel = with_stack(emitted.nesting, || {
+        let module = if takes_spirv(&core.generation) {
+            let words = to_spirv(&emitted, &SpirvOptions::default()).map_err(|error| {
+                BackendError::Driver { doing: "writing SPIR-V", message: error.to_string() }
+            })?;
+            let entries = [EntryPoint { name: &entry, workgroup_size: descriptor.workgroup_size }];
+            load(&core.generation, program.name(), Code::Spirv { words: &words, entries: &entries })?
+        } else {
+            load(&core.generation, program.name(), Code::Lowered(Box::new(emitted.module)))?
+        };
+        // Lowering zeroes shared memory itself, where the program can tell.
+        Kernel::new(&core.generation, &module, &entry, &bindings, immediates, false)
+    })
+    .map_err(|error| BackendError::Driver {
+        doing: "starting a thread for deeply nested code",
+        message: error.to_string(),
+    })??;
     Ok(Compiled::new(kernel, descriptor))
 }
 
