@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Emit(Emit),
     #[cfg(feature = "cli")]
     Run(Run),
+    #[cfg(feature = "cli")]
+    Bench(Bench),
 }
 
 /// Reads the arguments.
@@ -49,6 +51,10 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Command, CliError> {
         "emit" => files::emit(parser),
         #[cfg(feature = "cli")]
         "run" => files::run(parser),
+        #[cfg(feature = "cli")]
+        "bench" => files::bench(parser),
+        #[cfg(not(feature = "cli"))]
+        "bench" => Err(CliError::NeedsFeature { what: "bench" }),
         #[cfg(not(feature = "cli"))]
         "check" => Err(CliError::NeedsFeature { what: "check" }),
         #[cfg(not(feature = "cli"))]
@@ -76,7 +82,7 @@ fn common(argument: Arg<'_>) -> Result<Command, CliError> {
 }
 
 #[cfg(feature = "cli")]
-pub(crate) use files::{Check, Emit, Form, Inputs, Run};
+pub(crate) use files::{Bench, Check, Emit, Form, Inputs, Run};
 
 #[cfg(feature = "cli")]
 mod files {
@@ -126,6 +132,23 @@ mod files {
         pub(crate) verify: bool,
         pub(crate) tolerance: Option<f32>,
         pub(crate) json: bool,
+    }
+
+    pub(crate) struct Bench {
+        pub(crate) seconds: u64,
+        pub(crate) json: bool,
+    }
+
+    pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
+        let mut bench = Bench { seconds: 3, json: false };
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("seconds") => bench.seconds = number(&mut parser, "--seconds", "a whole number")?,
+                Long("json") => bench.json = true,
+                other => return common(other),
+            }
+        }
+        Ok(Command::Bench(bench))
     }
 
     pub(super) fn check(mut parser: lexopt::Parser) -> Result<Command, CliError> {

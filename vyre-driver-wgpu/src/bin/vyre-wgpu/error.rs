@@ -30,6 +30,9 @@ pub(crate) enum CliError {
     #[error("the device computed {got} where 6 * 7 = 42 was asked")]
     WrongDemo { got: String },
     #[cfg(feature = "cli")]
+    #[error("a side of the row `{row}` gave a wrong result")]
+    WrongBench { row: &'static str },
+    #[cfg(feature = "cli")]
     #[error("the value `{got}` of `{option}` is not {expected}")]
     Value { option: String, got: String, expected: String },
     #[cfg(feature = "cli")]

@@ -3,9 +3,11 @@
 //! `demo`, `info`, `--help` and `--version` build with no feature; everything that reads or writes files is
 //! behind the feature `cli`. Whatever goes wrong is printed to standard error, with what to do about it,
 //! and the status is 1.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod args;
+#[cfg(feature = "cli")]
+mod bench;
 #[cfg(feature = "cli")]
 mod check;
 mod demo;
@@ -19,6 +21,9 @@ mod info;
 mod inputs;
 #[cfg(feature = "cli")]
 mod load;
+#[cfg(feature = "cli")]
+#[path = "../../../benches/rows/mod.rs"]
+mod rows;
 #[cfg(feature = "cli")]
 mod run;
 #[cfg(feature = "cli")]
@@ -54,6 +59,8 @@ fn execute(command: Command) -> Result<(), CliError> {
         Command::Emit(arguments) => emit::run(&arguments),
         #[cfg(feature = "cli")]
         Command::Run(arguments) => run::run(&arguments),
+        #[cfg(feature = "cli")]
+        Command::Bench(arguments) => bench::run(&arguments),
     }
 }
 
