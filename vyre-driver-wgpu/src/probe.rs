@@ -22,7 +22,7 @@ use crate::profile::profile_of;
 use crate::{compile, exec};
 
 /// The probed values, one word each.
-const RESULTS: usize = 8;
+const RESULTS: usize = 9;
 /// More trips than the drivers that limit loops allow.
 const TRIPS: u32 = 70_000;
 /// The kernel takes milliseconds.
@@ -47,10 +47,10 @@ pub(crate) fn quirks(generation: &Arc<Generation>) -> Result<Quirks, BackendErro
 }
 
 /// The operands, which the compiler does not know.
-fn inputs() -> [f32; 6] {
+fn inputs() -> [f32; 8] {
     let a = 1.0 + f32::EPSILON;
     // −(a × a) with both roundings: a fused multiply-add leaves the second rounding's error.
-    [f32::NAN, -0.0, a, -(a * a), f32::MIN_POSITIVE, f32::from_bits(3)]
+    [f32::NAN, -0.0, a, -(a * a), f32::MIN_POSITIVE, f32::from_bits(3), 1e30, f32::MAX]
 }
 
 fn program() -> Result<Checked<Program>, BackendError> {
@@ -59,7 +59,8 @@ fn program() -> Result<Checked<Program>, BackendError> {
         let x = k.read_only::<f32>("x");
         let out = k.write_only::<u32>("out", RESULTS as u64);
         k.workgroups([1], [1_u64], |_| {
-            let [nan, minus_zero, a, minus_aa, least, subnormal] = [0_u32, 1, 2, 3, 4, 5].map(|i| x.load(i));
+            let [nan, minus_zero, a, minus_aa, least, subnormal, large, largest] =
+                [0_u32, 1, 2, 3, 4, 5, 6, 7].map(|i| x.load(i));
             out.store(0_u32, (nan * 0.0).bitcast::<u32>());
             out.store(1_u32, (minus_zero + 0.0).bitcast::<u32>());
             out.store(2_u32, a.fma(a, minus_aa).bitcast::<u32>());
@@ -73,6 +74,8 @@ fn program() -> Result<Checked<Program>, BackendError> {
             });
             out.store(5_u32, count.get());
             out.store(6_u32, state.get());
+            out.store(7_u32, (nan.eq(nan) | nan.le(nan) | nan.ge(nan)).convert::<u32>());
+            out.store(8_u32, (large / largest).bitcast::<u32>());
         });
     });
     built.map_err(|error| BackendError::Driver { doing: "building the probe", message: error.to_string() })
@@ -109,14 +112,16 @@ fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
 }
 
 /// Compares the results with IEEE 754 and with the full number of trips.
-fn judge([nan, zero, fused, half, doubled, count, state, _]: [u32; RESULTS]) -> Quirks {
-    let [_, _, a, minus_aa, least, subnormal] = inputs();
+fn judge([nan, zero, fused, half, doubled, count, state, same, quotient]: [u32; RESULTS]) -> Quirks {
+    let [_, _, a, minus_aa, least, subnormal, _, _] = inputs();
     let all_trips = state == advance(TRIPS);
     Quirks {
         // A driver that ends loops early ends them together; one that miscounts is trusted with none.
         max_loop_iterations: (!all_trips).then_some(if state == advance(count) { count } else { 0 }),
         folds_literal_zero: !f32::from_bits(nan).is_nan() || zero != 0,
         splits_fma: fused != a.mul_add(a, minus_aa).to_bits(),
+        folds_self_comparison: same != 0,
+        loses_large_divisors: quotient == 0,
         flushes_subnormals: half != (least * 0.5).to_bits() || doubled != (subnormal + subnormal).to_bits(),
     }
 }
@@ -131,10 +136,10 @@ fn advance(trips: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// What a device without quirks gives: worked out from the inputs' bits.
+    /// What a device without quirks gives: worked out from the inputs' bits, the quotient in double precision.
     fn ideal() -> [u32; RESULTS] {
         // fma: (1 + 2^-23)² − (1 + 2^-22) = 2^-46. Half of the least normal is 2^-127; 3 + 3 = 6 quanta.
-        [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0]
+        [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0, 0x3149_F2CB]
     }
 
     #[test]
@@ -155,6 +160,8 @@ mod tests {
         assert_eq!(with(&[(2, 0)]), Quirks { splits_fma: true, ..none });
         assert_eq!(with(&[(3, 0)]), Quirks { flushes_subnormals: true, ..none });
         assert_eq!(with(&[(4, 0)]), Quirks { flushes_subnormals: true, ..none });
+        assert_eq!(with(&[(7, 1)]), Quirks { folds_self_comparison: true, ..none });
+        assert_eq!(with(&[(8, 0)]), Quirks { loses_large_divisors: true, ..none });
         let early = [(5, 65_535), (6, advance(65_535))];
         assert_eq!(with(&early), Quirks { max_loop_iterations: Some(65_535), ..none });
         assert_eq!(with(&[(6, 9)]), Quirks { max_loop_iterations: Some(0), ..none });

@@ -33,11 +33,17 @@ impl Lowering<'_> {
         self.bindings.storage(self.program, place, count)
     }
 
-    fn checked(&mut self, place: ir::Place, storage: &Storage, index: ExprId) -> Checked {
+    /// The guard of an access; `None` if it is never in bounds. (naga refuses a constant index that is not.)
+    fn checked(&mut self, place: ir::Place, storage: &Storage, index: ExprId) -> Option<Checked> {
         let value = self.value(index);
         let unsigned = self.w.bitcast(DataType::U32, value);
+        if let (Some(constant), Some(len)) = (self.w.as_constant(unsigned), storage.len) {
+            if constant.bits() >= u64::from(len) {
+                return None;
+            }
+        }
         if let Some(reason) = self.bounds.proof(place, index) {
-            return Checked { index: unsigned, in_bounds: None, proof: Proof::Proven(reason) };
+            return Some(Checked { index: unsigned, in_bounds: None, proof: Proof::Proven(reason) });
         }
         let length = match (storage.len, place) {
             (None, ir::Place::Buffer(id)) => self.w.launch(LaunchField::Length(id), DataType::U32),
@@ -50,14 +56,16 @@ impl Lowering<'_> {
             let natural = self.w.raw_lit(BinaryOp::Ge, value, 0i32);
             in_bounds = self.w.raw(BinaryOp::BitAnd, natural, in_bounds);
         }
-        Checked { index: unsigned, in_bounds: Some(in_bounds), proof: Proof::Guarded }
+        Some(Checked { index: unsigned, in_bounds: Some(in_bounds), proof: Proof::Guarded })
     }
 
     /// An element; 0 out of bounds. The device reads element 0 instead, which every binding has: bindings
     /// are at least 16 bytes.
     pub(crate) fn load(&mut self, place: ir::Place, index: ExprId) -> InstId {
         let storage = self.storage(place);
-        let Checked { index, in_bounds, proof } = self.checked(place, &storage, index);
+        let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, index) else {
+            return self.w.constant(Value::zero(storage.logical));
+        };
         let Some(in_bounds) = in_bounds else {
             let word = self.w.value(Op::Load { place: storage.place, index, proof }, storage.element);
             return from_memory(&mut self.w, &storage, word);
@@ -73,7 +81,7 @@ impl Lowering<'_> {
     /// Stores an element, unless it is out of bounds.
     pub(crate) fn store(&mut self, place: ir::Place, index: ExprId, value: ExprId) {
         let storage = self.storage(place);
-        let Checked { index, in_bounds, proof } = self.checked(place, &storage, index);
+        let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, index) else { return };
         let value = self.value(value);
         let value = to_memory(&mut self.w, &storage, value);
         let store = Op::Store { place: storage.place, index, value, proof };
@@ -92,7 +100,9 @@ impl Lowering<'_> {
         operands: Operands,
     ) -> InstId {
         let storage = self.storage(place);
-        let Checked { index, in_bounds, proof } = self.checked(place, &storage, operands.index);
+        let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, operands.index) else {
+            return self.w.constant(Value::zero(storage.logical));
+        };
         let value = self.value(operands.value);
         let expected = operands.expected.map(|e| self.value(e));
         let weight = self.trip_weights.get(id.index()).copied().flatten();

@@ -21,7 +21,15 @@ impl ProfileDigest {
             api,
             is_software,
             capabilities,
-            quirks: Quirks { max_loop_iterations, folds_literal_zero, splits_fma, flushes_subnormals },
+            quirks:
+                Quirks {
+                    max_loop_iterations,
+                    folds_literal_zero,
+                    splits_fma,
+                    folds_self_comparison,
+                    loses_large_divisors,
+                    flushes_subnormals,
+                },
             subgroup_size,
             max_workgroup_size,
             max_workgroup_invocations,
@@ -36,7 +44,14 @@ impl ProfileDigest {
         for text in [backend, name, driver, api] {
             out.string(text.as_bytes());
         }
-        for flag in [is_software, folds_literal_zero, splits_fma, flushes_subnormals] {
+        for flag in [
+            is_software,
+            folds_literal_zero,
+            splits_fma,
+            folds_self_comparison,
+            loses_large_divisors,
+            flushes_subnormals,
+        ] {
             out.u8(u8::from(*flag));
         }
         out.u32(capabilities.bits());

@@ -104,6 +104,10 @@ pub struct Quirks {
     pub folds_literal_zero: bool,
     /// The driver's fused multiply-add rounds twice.
     pub splits_fma: bool,
+    /// The driver takes a float for equal to itself even where it is NaN.
+    pub folds_self_comparison: bool,
+    /// The driver's float division gives 0 for divisors above 2^126.
+    pub loses_large_divisors: bool,
     /// The driver flushes subnormal f32 results or operands to zero.
     pub flushes_subnormals: bool,
 }

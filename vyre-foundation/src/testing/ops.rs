@@ -77,7 +77,7 @@ impl Recipes {
 }
 
 /// Whether a conversion between a float and another type moves bits rather than values.
-fn moves_bits(op: CastOp, from: DataType, to: DataType) -> bool {
+pub(super) fn moves_bits(op: CastOp, from: DataType, to: DataType) -> bool {
     let same = |v: Value| op.eval(v, to).is_some_and(|r| r.bits() == v.bits());
     from.is_float() != to.is_float() && edge_values(from).into_iter().all(same)
 }

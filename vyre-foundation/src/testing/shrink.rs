@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use vyre_spec::{Comparison, Value};
 
 use super::GeneratedCase;
+use super::ops::moves_bits;
 use super::rebuild::{Edits, rebuild};
 use crate::check::Checked;
 use crate::ir::{Count, Expr, ExprId, Node, NodeId, Program};
@@ -23,7 +24,8 @@ const STEPS: u64 = 4 << 20;
 /// subnormal and does not depend on the order of invocations, unless the given one does too: otherwise what
 /// is left might fail for another reason.
 pub fn shrink(case: GeneratedCase, fails: &mut dyn FnMut(&GeneratedCase) -> bool) -> GeneratedCase {
-    let allowed = Manner::of(&case).unwrap_or(Manner { races: true, subnormals: true, ordered: true });
+    let allowed =
+        Manner::of(&case).unwrap_or(Manner { races: true, subnormals: true, ordered: true, payloads: true });
     let mut shrinker = Shrinker { case, fails, allowed, left: BUDGET };
     loop {
         let before = (size(&shrinker.case), shrinker.left);
@@ -45,6 +47,8 @@ struct Manner {
     subnormals: bool,
     /// Its result depends on the order of invocations.
     ordered: bool,
+    /// A float that may be NaN is shown as bits, its payload included.
+    payloads: bool,
 }
 
 impl Manner {
@@ -67,6 +71,7 @@ impl Manner {
         Some(Self {
             races: in_order.reports.iter().any(disorder),
             subnormals: in_order.subnormals,
+            payloads: shows_payloads(&case.program),
             ordered: case.compare(Comparison::EXACT, &in_order.outputs, &seeded.outputs).is_err(),
         })
     }
@@ -75,7 +80,25 @@ impl Manner {
         self.races <= allowed.races
             && self.subnormals <= allowed.subnormals
             && self.ordered <= allowed.ordered
+            && self.payloads <= allowed.payloads
     }
+}
+
+/// Whether a float that may be NaN is shown as bits: one that is neither a literal nor chosen by a comparison
+/// of itself, as the generator does.
+fn shows_payloads(program: &Checked<Program>) -> bool {
+    let is_number = |e: ExprId| match *program.expr(e) {
+        Expr::Literal(value) => !value.is_nan(),
+        Expr::Ternary(_, test, _, _) => matches!(*program.expr(test), Expr::Binary(_, a, b) if a == b),
+        _ => false,
+    };
+    program.exprs().iter().any(|expr| match *expr {
+        Expr::Cast(op, to, a) => {
+            let from = program.facts().type_of(a);
+            from.is_float() && moves_bits(op, from, to) && !is_number(a)
+        }
+        _ => false,
+    })
 }
 
 /// What shrinking makes less: nodes, expressions, non-zero literals, parameters and inputs.

@@ -8,6 +8,7 @@ use crate::writer::Writer;
 
 const MAGNITUDE: u32 = 0x7FFF_FFFF;
 const INFINITY: u32 = 0x7F80_0000;
+const TWO_POW_126: u32 = 0x7E80_0000;
 
 /// Compares the bits below the sign with those of infinity.
 fn magnitude_test(w: &mut Writer, test: BinaryOp, a: InstId) -> InstId {
@@ -24,13 +25,39 @@ pub(super) fn is_inf(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
     magnitude_test(w, BinaryOp::Eq, a)
 }
 
+/// Comparisons that hold of an operand and itself, unless it is NaN, which some drivers forget where they see
+/// that both are one value.
+pub(super) fn reflexive(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+    let holds = w.raw(op, a, b);
+    if !w.ty(a).is_float() || !w.quirks.folds_self_comparison {
+        return holds;
+    }
+    let number = magnitude_test(w, BinaryOp::Le, a);
+    w.raw(BinaryOp::BitAnd, holds, number)
+}
+
 /// Of floats, the negation of equality: drivers were seen to compare NaNs as equal.
 pub(super) fn ne(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
     if !w.ty(a).is_float() {
         return w.raw(op, a, b);
     }
-    let equal = w.raw(BinaryOp::Eq, a, b);
+    let equal = reflexive(w, BinaryOp::Eq, a, b);
     w.raw1(UnaryOp::Not, equal)
+}
+
+/// Where the driver loses divisors above 2^126, both operands are scaled by 2^-2, which is exact unless the
+/// quotient is 0 anyway.
+pub(super) fn divide(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+    if !w.quirks.loses_large_divisors {
+        return w.raw(op, a, b);
+    }
+    let bits = w.bitcast(DataType::U32, b);
+    let magnitude = w.raw_lit(BinaryOp::BitAnd, bits, MAGNITUDE);
+    let large = w.raw_lit(BinaryOp::Gt, magnitude, TWO_POW_126);
+    let (quarter, one) = (w.lit(0.25f32), w.lit(1.0f32));
+    let scale = w.select(large, quarter, one);
+    let (a, b) = (w.raw(BinaryOp::Mul, a, scale), w.raw(BinaryOp::Mul, b, scale));
+    w.raw(op, a, b)
 }
 
 /// `b` if `a` is NaN or the comparison `b test a` holds, else `a`.

@@ -44,7 +44,7 @@ fn divisor(w: &mut Writer, a: InstId, b: InstId) -> InstId {
 /// x / 0 is x and MIN / −1 is MIN: both are x / 1.
 pub(super) fn div(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
     if w.ty(a).is_float() {
-        return w.raw(op, a, b);
+        return super::float::divide(w, op, a, b);
     }
     let d = divisor(w, a, b);
     w.raw(BinaryOp::Div, a, d)

@@ -28,7 +28,7 @@ mod unary_rules {
 }
 
 mod binary_rules {
-    pub(super) use super::float::{max, min, ne};
+    pub(super) use super::float::{max, min, ne, reflexive};
     pub(super) use super::int::{
         abs_diff, div, mul_high, rem, rotate_left, rotate_right, sat_add, sat_sub, shift,
     };

@@ -160,12 +160,16 @@ const QUIRKS: [Quirks; 2] = [
         max_loop_iterations: None,
         folds_literal_zero: false,
         splits_fma: false,
+        folds_self_comparison: false,
+        loses_large_divisors: false,
         flushes_subnormals: false,
     },
     Quirks {
         max_loop_iterations: None,
         folds_literal_zero: true,
         splits_fma: true,
+        folds_self_comparison: true,
+        loses_large_divisors: true,
         flushes_subnormals: false,
     },
 ];

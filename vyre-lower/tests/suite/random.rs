@@ -78,6 +78,8 @@ fn random_programs_mean_the_same_on_a_device_with_quirks_and_a_folded_grid() {
         max_loop_iterations: Some(1 << 20),
         folds_literal_zero: true,
         splits_fma: true,
+        folds_self_comparison: true,
+        loses_large_divisors: true,
         ..Quirks::default()
     };
     let profile = DeviceProfile { quirks, max_workgroups_per_axis: 3, ..profile() };

@@ -80,7 +80,7 @@ macro_rules! binary_ops {
             eval: { Unsigned: |a, b| a.abs_diff(b), SignedInt: |a, b| a.abs_diff(b) as i32 },
             doc: "The larger operand less the smaller, wrapped to the type." }
         Eq = 0x20 eq { ty: Compare(Any), sym: "==" 5, rust: none, laws: [Commutative, SelfTrueInt], nan: AsEvaluated, bound: Exact,
-            native: Binary(Equal), lower: direct,
+            native: Binary(Equal), lower: reflexive,
             eval: { Any: |a, b| a == b },
             doc: "Whether the operands are equal; a NaN equals nothing." }
         Ne = 0x21 ne { ty: Compare(Any), sym: "!=" 5, rust: none, laws: [Commutative, SelfFalseInt], nan: AsEvaluated, bound: Exact,
@@ -92,7 +92,7 @@ macro_rules! binary_ops {
             eval: { Arith: |a, b| a < b },
             doc: "Whether `a` is less; false with a NaN." }
         Le = 0x23 le { ty: Compare(Arith), sym: "<=" 5, rust: none, laws: [SelfTrueInt], nan: AsEvaluated, bound: Exact,
-            native: Binary(LessEqual), lower: direct,
+            native: Binary(LessEqual), lower: reflexive,
             eval: { Arith: |a, b| a <= b },
             doc: "Whether `a` is less or equal; false with a NaN." }
         Gt = 0x24 gt { ty: Compare(Arith), sym: ">" 5, rust: none, laws: [SelfFalseInt], nan: AsEvaluated, bound: Exact,
@@ -100,7 +100,7 @@ macro_rules! binary_ops {
             eval: { Arith: |a, b| a > b },
             doc: "Whether `a` is greater; false with a NaN." }
         Ge = 0x25 ge { ty: Compare(Arith), sym: ">=" 5, rust: none, laws: [SelfTrueInt], nan: AsEvaluated, bound: Exact,
-            native: Binary(GreaterEqual), lower: direct,
+            native: Binary(GreaterEqual), lower: reflexive,
             eval: { Arith: |a, b| a >= b },
             doc: "Whether `a` is greater or equal; false with a NaN." }
     } };

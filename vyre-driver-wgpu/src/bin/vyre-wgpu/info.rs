@@ -48,6 +48,12 @@ fn chosen(report: &AdapterReport, choice: Choice, profile: &DeviceProfile) -> St
             .folds_literal_zero
             .then(|| "the driver folds arithmetic with literal zeros: these are hidden".into()),
         quirks.splits_fma.then(|| "the driver rounds a fused multiply-add twice: it is emulated".into()),
+        quirks
+            .folds_self_comparison
+            .then(|| "the driver takes NaN for equal to itself: such comparisons test its bits".into()),
+        quirks
+            .loses_large_divisors
+            .then(|| "the driver's division loses divisors above 2^126: these are scaled".into()),
         quirks.flushes_subnormals.then(|| "the driver flushes subnormal floats to zero".into()),
     ]
     .into_iter()
@@ -117,6 +123,8 @@ fn machine_readable(adapters: &[AdapterReport]) -> Result<(), CliError> {
                 "max_loop_iterations": profile.quirks.max_loop_iterations,
                 "folds_literal_zero": profile.quirks.folds_literal_zero,
                 "splits_fma": profile.quirks.splits_fma,
+                "folds_self_comparison": profile.quirks.folds_self_comparison,
+                "loses_large_divisors": profile.quirks.loses_large_divisors,
                 "flushes_subnormals": profile.quirks.flushes_subnormals,
             },
         })
