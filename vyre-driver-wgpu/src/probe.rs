@@ -74,7 +74,9 @@ fn program() -> Result<Checked<Program>, BackendError> {
             });
             out.store(5_u32, count.get());
             out.store(6_u32, state.get());
-            out.store(7_u32, (nan.eq(nan) | nan.le(nan) | nan.ge(nan)).convert::<u32>());
+            // Loaded twice, so that lowering does not see that they are one value, but the driver does.
+            let again = x.load(0_u32);
+            out.store(7_u32, (nan.eq(again) | nan.le(again) | nan.ge(again)).convert::<u32>());
             out.store(8_u32, (large / largest).bitcast::<u32>());
         });
     });

@@ -17,6 +17,14 @@ fn every_op_gives_the_reference_value() {
     assert!(report.refused.is_empty(), "{:#?}", report.refused);
 }
 
+#[test]
+fn floats_are_not_simplified_against_ieee_754() {
+    let report = conformance::floats(&WgpuBackend::acquire().unwrap());
+    show(&report);
+    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+    assert!(report.refused.is_empty(), "{:#?}", report.refused);
+}
+
 /// Two at a time: a software device compiles on the calling thread.
 #[test]
 fn random_programs_give_what_the_reference_machine_gives() {

@@ -213,6 +213,13 @@ mod suite {
     }
 
     #[test]
+    fn the_oracle_computes_floats_as_worked_out_by_hand() {
+        let report = conformance::floats(&ReferenceBackend::new());
+        assert!(report.failures.is_empty(), "{:#?}", report.failures);
+        assert_eq!(report.compared, report.programs);
+    }
+
+    #[test]
     fn the_oracle_agrees_with_itself_on_random_programs() {
         let report = conformance::programs(&ReferenceBackend::new(), 0..60);
         assert!(report.failures.is_empty(), "{:#?}", report.failures);

@@ -148,11 +148,14 @@ impl Writer {
         })
     }
 
-    /// A literal of the program. Where the driver folds arithmetic with literal zeros wrongly, a float
-    /// zero comes from launch data.
+    /// A literal of the program. A float zero or infinity that the driver folds arithmetic with wrongly comes
+    /// from launch data.
     pub(crate) fn literal(&mut self, value: Value) -> InstId {
-        let is_zero = value.get::<f32>().is_some_and(|x| x == 0.0);
-        if !(is_zero && self.quirks.folds_literal_zero) {
+        let folded = value.get::<f32>().is_some_and(|x| {
+            (x == 0.0 && self.quirks.folds_literal_zero)
+                || (x.is_infinite() && self.quirks.loses_large_divisors)
+        });
+        if !folded {
             return self.constant(value);
         }
         let zero = self.launch(LaunchField::Zero, DataType::U32);

@@ -3,10 +3,12 @@
 //! A backend's own tests call its entry points with an opened backend; each returns what
 //! it ran and every failure, so that one fault does not hide the others.
 
+mod floats;
 mod operands;
 mod ops;
 mod programs;
 
+pub use floats::floats;
 pub use ops::{Depth, ops};
 pub use programs::programs;
 

@@ -10,10 +10,16 @@ use vyre_spec::{Capability, Comparison};
 use super::{Failure, Report};
 use crate::{BackendError, DispatchConfig, VyreBackend};
 
+/// Failures after which no more programs are run: each is shrunk, which takes many runs.
+const ENOUGH: usize = 6;
+
 /// Runs the programs of these seeds. A failure is shrunk, and its message holds the program's text.
 pub fn programs(backend: &dyn VyreBackend, seeds: Range<u64>) -> Report {
     let mut report = Report::default();
     for seed in seeds {
+        if report.failures.len() >= ENOUGH {
+            break;
+        }
         let case = generate(seed, &config(backend, seed));
         for unoptimized in [false, true] {
             report.programs += 1;

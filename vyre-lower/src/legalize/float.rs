@@ -25,11 +25,17 @@ pub(super) fn is_inf(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
     magnitude_test(w, BinaryOp::Eq, a)
 }
 
-/// Comparisons that hold of an operand and itself, unless it is NaN, which some drivers forget where they see
-/// that both are one value.
+/// Comparisons that hold of an operand and itself, unless it is NaN, which drivers forget where they see that
+/// both are one value: some always, others in some expressions.
 pub(super) fn reflexive(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+    if !w.ty(a).is_float() {
+        return w.raw(op, a, b);
+    }
+    if a == b {
+        return magnitude_test(w, BinaryOp::Le, a);
+    }
     let holds = w.raw(op, a, b);
-    if !w.ty(a).is_float() || !w.quirks.folds_self_comparison {
+    if !w.quirks.folds_self_comparison {
         return holds;
     }
     let number = magnitude_test(w, BinaryOp::Le, a);
@@ -58,6 +64,17 @@ pub(super) fn divide(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> Inst
     let scale = w.select(large, quarter, one);
     let (a, b) = (w.raw(BinaryOp::Mul, a, scale), w.raw(BinaryOp::Mul, b, scale));
     w.raw(op, a, b)
+}
+
+/// Of a float and a literal zero, the choice is made on the bits: drivers were seen to lose the zero's sign.
+pub(super) fn select(w: &mut Writer, op: TernaryOp, condition: InstId, a: InstId, b: InstId) -> InstId {
+    let is_zero = |w: &Writer, id| w.as_constant(id).and_then(|v| v.get::<f32>()).is_some_and(|x| x == 0.0);
+    if !is_zero(w, a) && !is_zero(w, b) {
+        return w.raw3(op, condition, a, b);
+    }
+    let (a, b) = (w.bitcast(DataType::U32, a), w.bitcast(DataType::U32, b));
+    let bits = w.raw3(op, condition, a, b);
+    w.bitcast(DataType::F32, bits)
 }
 
 /// `b` if `a` is NaN or the comparison `b test a` holds, else `a`.

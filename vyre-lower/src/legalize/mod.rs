@@ -40,7 +40,7 @@ mod binary_rules {
 }
 
 mod ternary_rules {
-    pub(super) use super::float::clamp;
+    pub(super) use super::float::{clamp, select};
     pub(super) use super::fma::fma;
     use super::{InstId, TernaryOp, Writer};
 

@@ -8,7 +8,7 @@ use crate::{DataType, ErrorBound, NanRule, TypeSet, Value};
 macro_rules! ternary_ops {
     ($callback:ident $(($($args:tt)*))?) => { $callback! { $(($($args)*))?
         Select = 0x01 select { ty: Select(Any), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
-            native: Select(Select), lower: direct,
+            native: Select(Select), lower: select,
             eval: { Any: |c, a, b| if c { a } else { b } },
             doc: "`select(condition, a, b)`: `a` where the condition holds, else `b`; both are evaluated." }
         Fma = 0x02 fma { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Exact,
