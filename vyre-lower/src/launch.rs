@@ -122,8 +122,8 @@ impl Shape {
             BuiltIn::LocalIndex => w.hardware(Op::LocalIndex),
             BuiltIn::WorkgroupId(axis) => self.workgroup_id(w, axis),
             BuiltIn::WorkgroupCount(axis) => w.launch(LaunchField::WorkgroupCount(axis), DataType::U32),
-            BuiltIn::SubgroupLane => w.hardware(Op::SubgroupLane),
-            BuiltIn::SubgroupId => w.hardware(Op::SubgroupId),
+            BuiltIn::SubgroupLane => w.subgroup_lane(),
+            BuiltIn::SubgroupId => w.subgroup_id(),
             BuiltIn::SubgroupSize => w.hardware(Op::SubgroupSize),
         }
     }

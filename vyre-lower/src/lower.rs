@@ -88,7 +88,7 @@ impl<'a> Lowering<'a> {
         Self {
             facts,
             profile,
-            w: Writer::new(profile.quirks),
+            w: Writer::new(profile, shape.size),
             shape,
             bounds: Bounds::new(program, facts, inits.clone()),
             bindings: Bindings::new(program, facts, profile),

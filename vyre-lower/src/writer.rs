@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
-use vyre_spec::{DataType, Element, Quirks, Value};
+use vyre_spec::{DataType, DeviceProfile, Element, Quirks, Value};
 
 use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op};
 
@@ -13,6 +13,8 @@ use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op};
 /// body and so dominates everything; each is made once.
 pub(crate) struct Writer {
     pub(crate) quirks: Quirks,
+    /// The lanes of a subgroup, where a workgroup has more than one axis.
+    lanes: Option<u32>,
     pub(crate) insts: Vec<Inst>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) locals: Vec<DataType>,
@@ -29,9 +31,11 @@ pub(crate) const TRAP_BINDING: u32 = u32::MAX;
 
 impl Writer {
     /// An empty body.
-    pub(crate) fn new(quirks: Quirks) -> Self {
+    pub(crate) fn new(profile: &DeviceProfile, workgroup_size: [u32; 3]) -> Self {
+        let multi_dimensional = workgroup_size[1] > 1 || workgroup_size[2] > 1;
         Self {
-            quirks,
+            quirks: profile.quirks,
+            lanes: profile.subgroup_size.filter(|_| multi_dimensional),
             insts: Vec::new(),
             blocks: vec![Vec::new()],
             locals: Vec::new(),
@@ -176,6 +180,23 @@ impl Writer {
         let id = self.in_prelude(|w| w.value(Op::Launch(turn), ty));
         self.fields.insert(field, id);
         id
+    }
+
+    /// The invocation's lane in its subgroup. naga has it in one-dimensional workgroups only; in others,
+    /// lanes follow the linear index as well.
+    pub(crate) fn subgroup_lane(&mut self) -> InstId {
+        self.subgroup_id_or(Op::SubgroupLane, BinaryOp::Rem)
+    }
+
+    /// The subgroup's index in its workgroup.
+    pub(crate) fn subgroup_id(&mut self) -> InstId {
+        self.subgroup_id_or(Op::SubgroupId, BinaryOp::Div)
+    }
+
+    fn subgroup_id_or(&mut self, built_in: Op, of_index: BinaryOp) -> InstId {
+        let Some(lanes) = self.lanes else { return self.hardware(built_in) };
+        let (index, lanes) = (self.hardware(Op::LocalIndex), self.lit(lanes));
+        self.in_prelude(|w| w.raw(of_index, index, lanes))
     }
 
     /// A value that the hardware gives, in the prelude.

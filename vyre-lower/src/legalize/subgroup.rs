@@ -14,7 +14,7 @@ pub(super) fn direct(w: &mut Writer, op: SubgroupOp, value: InstId, lane: Option
 
 /// A lane that there is not gives 0; the device reads lane 0 in its place.
 pub(super) fn shuffle(w: &mut Writer, _op: SubgroupOp, value: InstId, lane: Option<InstId>) -> InstId {
-    let lane = lane.unwrap_or_else(|| w.hardware(Op::SubgroupLane));
+    let lane = lane.unwrap_or_else(|| w.subgroup_lane());
     let size = w.hardware(Op::SubgroupSize);
     let exists = w.raw(BinaryOp::Lt, lane, size);
     let first = w.lit(0u32);
@@ -25,7 +25,7 @@ pub(super) fn shuffle(w: &mut Writer, _op: SubgroupOp, value: InstId, lane: Opti
 }
 
 pub(super) fn shuffle_xor(w: &mut Writer, op: SubgroupOp, value: InstId, mask: Option<InstId>) -> InstId {
-    let own = w.hardware(Op::SubgroupLane);
+    let own = w.subgroup_lane();
     let lane = mask.map(|mask| w.raw(BinaryOp::BitXor, own, mask));
     shuffle(w, op, value, lane)
 }
