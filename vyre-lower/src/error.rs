@@ -39,12 +39,12 @@ pub enum LowerError {
         /// The size.
         size: [u32; 3],
     },
-    /// A workgroup is no whole number of subgroups, though the program uses subgroups.
+    /// A row of a workgroup is no whole number of subgroups, though the program uses subgroups.
     #[error(
-        "a workgroup of {invocations} invocations is no whole number of subgroups of {subgroup} lanes on {device}"
+        "a workgroup of {invocations} invocations along x is no whole number of subgroups of {subgroup} lanes on {device}"
     )]
     PartialSubgroup {
-        /// Invocations of a workgroup.
+        /// Invocations of a workgroup along x.
         invocations: u64,
         /// Lanes of a subgroup.
         subgroup: u32,
@@ -81,7 +81,7 @@ impl LowerError {
             Self::Limit { what, limit, .. } => format!("reduce {what} to {limit} or less"),
             Self::EmptyWorkgroup { .. } => "give each axis at least 1".to_owned(),
             Self::PartialSubgroup { subgroup, .. } => {
-                format!("make the workgroup's size a multiple of {subgroup}")
+                format!("make the workgroup's size along x a multiple of {subgroup}")
             }
             Self::LoopLimit { .. } => {
                 "run fewer iterations in each invocation, over more invocations or several dispatches, or use \

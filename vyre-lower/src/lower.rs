@@ -278,7 +278,8 @@ fn check_limits(
                 missing,
             });
         };
-        let invocations = u64::from(shape.invocations());
+        // Devices fill subgroups along x, and only then in the order of the linear index.
+        let invocations = u64::from(shape.size[0]);
         if invocations % u64::from(subgroup.max(1)) != 0 {
             return Err(LowerError::PartialSubgroup { invocations, subgroup, device });
         }

@@ -46,15 +46,15 @@ pub enum RequestError {
         /// The device's name.
         device: String,
     },
-    /// The workgroup is no whole number of subgroups.
+    /// A row of the workgroup is no whole number of subgroups.
     #[error(
-        "program `{program}`: a workgroup of {invocations} invocations is no whole number of the {lanes} \
+        "program `{program}`: a workgroup of {invocations} invocations along x is no whole number of the {lanes} \
          lanes of `{device}`: change its size"
     )]
     PartialSubgroup {
         /// The program.
         program: String,
-        /// The invocations of a workgroup.
+        /// The invocations of a workgroup along x.
         invocations: u64,
         /// The lanes of a subgroup.
         lanes: u32,
@@ -145,7 +145,7 @@ impl CompileRequest {
             let what = "subgroups of a fixed size";
             return Err(RequestError::Capability { program, what, capability: Capability::Subgroup, device });
         };
-        let invocations = self.workgroup().map_or(0, invocations);
+        let invocations = self.workgroup().map_or(0, |[x, _, _]| u64::from(x));
         if !invocations.is_multiple_of(u64::from(lanes.max(1))) {
             return Err(RequestError::PartialSubgroup { program, invocations, lanes, device });
         }

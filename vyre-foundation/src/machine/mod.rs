@@ -108,13 +108,13 @@ pub enum MachineError {
     /// The launch's host arithmetic, parameters or inputs are wrong.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The workgroup is no multiple of the subgroup.
+    /// A row of the workgroup is no multiple of the subgroup.
     #[error(
-        "a workgroup of {invocations} invocations is no whole number of subgroups of {subgroup_size} lanes: \
+        "a workgroup of {invocations} invocations along x is no whole number of subgroups of {subgroup_size} lanes: \
          change the workgroup size"
     )]
     SubgroupSize {
-        /// Invocations of the workgroup.
+        /// Invocations of the workgroup along x.
         invocations: u64,
         /// Lanes of a subgroup.
         subgroup_size: u32,
@@ -205,8 +205,9 @@ pub fn run_bound(
         value: u64::MAX,
         limit: u64::MAX - 1,
     })?;
-    if program.facts().has_subgroup() && shape.lanes % subgroup_size != 0 {
-        return Err(MachineError::SubgroupSize { invocations: u64::from(shape.lanes), subgroup_size });
+    let row = size.map_or(1, |size| size[0]);
+    if program.facts().has_subgroup() && row % subgroup_size != 0 {
+        return Err(MachineError::SubgroupSize { invocations: u64::from(row), subgroup_size });
     }
     let code = compile::compile(program, &resolved, subgroup_size, options.watch_subnormals)?;
     let held = held_words(options, &code, &shape).saturating_mul(8);

@@ -11,7 +11,7 @@ use crate::ir::{
 
 /// Sizes of domains and workgroups that are worth a try.
 const POINTS: [u32; 14] = [0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 100, 129];
-const GROUP_SIZES: [[u32; 3]; 10] = [
+const GROUP_SIZES: [[u32; 3]; 12] = [
     [1, 1, 1],
     [2, 1, 1],
     [8, 1, 1],
@@ -21,6 +21,8 @@ const GROUP_SIZES: [[u32; 3]; 10] = [
     [64, 1, 1],
     [4, 4, 1],
     [3, 2, 5],
+    [8, 2, 3],
+    [32, 2, 1],
     [1, 8, 2],
 ];
 
@@ -109,7 +111,7 @@ impl Generator<'_> {
     fn workgroups(&mut self) {
         let most = self.config.max_invocations.max(1);
         let lanes = |s: &[u32; 3]| s.iter().product::<u32>();
-        let whole = |s: &[u32; 3]| self.config.subgroup_size.is_none_or(|n| lanes(s) % n.max(1) == 0);
+        let whole = |s: &[u32; 3]| self.config.subgroup_size.is_none_or(|n| s[0] % n.max(1) == 0);
         let fits: Vec<[u32; 3]> = GROUP_SIZES.into_iter().filter(|s| lanes(s) <= most && whole(s)).collect();
         let fallback = [self.config.subgroup_size.unwrap_or(1).max(1), 1, 1];
         let size = self.pick(&fits).unwrap_or(fallback);
