@@ -12,6 +12,7 @@ use vyre_spec::{DataType, Value};
 
 use super::InstId;
 use super::int::{shift, wide_mul};
+use crate::kernel::{LaunchField, Op};
 use crate::writer::Writer;
 
 const SIGN: u32 = 0x8000_0000;
@@ -25,7 +26,14 @@ pub(super) fn fma(w: &mut Writer, op: TernaryOp, a: InstId, b: InstId, c: InstId
     if !w.quirks.splits_fma {
         return w.raw3(op, a, b, c);
     }
-    let bits = [a, b, c].map(|x| w.bitcast(DataType::U32, x));
+    // A driver that looks for branches on uniform values walks this graph once per path unless a leaf is not
+    // uniform (Mesa 22.3 was seen to take minutes), so each operand gets one: 0, but only at run time.
+    let (index, zero) = (w.hardware(Op::LocalIndex), w.launch(LaunchField::Zero, DataType::U32));
+    let zero = w.raw(BinaryOp::Min, index, zero);
+    let bits = [a, b, c].map(|x| {
+        let bits = w.bitcast(DataType::U32, x);
+        w.raw(BinaryOp::BitOr, zero, bits)
+    });
     let finite = finite(w, bits);
     let result = special(w, bits, finite);
     w.bitcast(DataType::F32, result)
