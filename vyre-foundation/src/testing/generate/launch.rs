@@ -111,7 +111,7 @@ impl Generator<'_> {
     fn workgroups(&mut self) {
         let most = self.config.max_invocations.max(1);
         let lanes = |s: &[u32; 3]| s.iter().product::<u32>();
-        let whole = |s: &[u32; 3]| self.config.subgroup_size.is_none_or(|n| s[0] % n.max(1) == 0);
+        let whole = |s: &[u32; 3]| self.config.subgroup_size.is_none_or(|n| s[0].is_multiple_of(n.max(1)));
         let fits: Vec<[u32; 3]> = GROUP_SIZES.into_iter().filter(|s| lanes(s) <= most && whole(s)).collect();
         let fallback = [self.config.subgroup_size.unwrap_or(1).max(1), 1, 1];
         let size = self.pick(&fits).unwrap_or(fallback);
