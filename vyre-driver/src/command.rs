@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use vyre_foundation::ir::Launch;
 use vyre_foundation::launch::Params;
 
 use crate::{BackendError, CompiledPipeline, Resource};
@@ -39,7 +40,7 @@ pub struct Binding {
 /// One command.
 #[derive(Clone, Debug)]
 pub enum Command<'a> {
-    /// Writes host bytes; the destination's length is theirs.
+    /// Writes host bytes; the destination is as long as they are.
     Upload {
         /// Where to.
         to: Span,
@@ -69,6 +70,30 @@ pub enum Command<'a> {
     },
 }
 
+impl Command<'_> {
+    /// Checks what does not depend on a device: that lengths which a command says twice are equal, and
+    /// what [`DispatchCommand::check`] does.
+    ///
+    /// # Errors
+    /// [`BackendError::Config`], [`BackendError::BindingCount`] or [`BackendError::Aliasing`].
+    pub fn check(&self) -> Result<(), BackendError> {
+        let equal = |field, to: u64, from: u64, of: &str| {
+            let why = || format!("it is {to} bytes, but {of} has {from}");
+            if to == from { Ok(()) } else { Err(BackendError::Config { field, why: why() }) }
+        };
+        match self {
+            Self::Upload { to, bytes } => {
+                equal("the length of an upload's span", to.len, bytes.len() as u64, "the slice")
+            }
+            Self::Copy { from, to } => {
+                equal("the length of a copy's destination", to.len, from.len, "its source")
+            }
+            Self::Fill { .. } | Self::Read { .. } => Ok(()),
+            Self::Dispatch(dispatch) => dispatch.check(),
+        }
+    }
+}
+
 /// A run of a pipeline.
 #[derive(Clone, Debug)]
 pub struct DispatchCommand {
@@ -83,12 +108,17 @@ pub struct DispatchCommand {
 }
 
 impl DispatchCommand {
-    /// Checks what does not depend on a device: one binding for each of the program's buffers, and no
-    /// buffer bound twice where one of the two may be written.
+    /// Checks what does not depend on a device: one binding for each of the program's buffers, no buffer
+    /// bound twice where one of the two may be written, and workgroup counts only where the program
+    /// launches workgroups.
     ///
     /// # Errors
-    /// [`BackendError::BindingCount`] or [`BackendError::Aliasing`].
-    pub fn check_bindings(&self) -> Result<(), BackendError> {
+    /// [`BackendError::BindingCount`], [`BackendError::Aliasing`] or [`BackendError::Config`].
+    pub fn check(&self) -> Result<(), BackendError> {
+        if let (Launch::Domain { .. }, Some(_)) = (self.pipeline.program().launch(), self.counts) {
+            let why = "a domain launch has no workgroup counts of its own".to_owned();
+            return Err(BackendError::Config { field: "counts", why });
+        }
         let declared = self.pipeline.program().buffers();
         let (needs, got) = (declared.len(), self.bindings.len());
         if needs != got {

@@ -181,7 +181,12 @@ impl ReferenceBackend {
         if resource.owner != self.instance {
             return Err(bad("foreign"));
         }
-        state.buffers.get(&resource.slot).map(Vec::as_slice).ok_or_else(|| bad("freed"))
+        if resource.generation != 0 {
+            return Err(bad("stale"));
+        }
+        let bytes = state.buffers.get(&resource.slot).ok_or_else(|| bad("freed"))?;
+        // A handle of another making would name the buffer a second time.
+        if bytes.len() as u64 == resource.len { Ok(bytes) } else { Err(bad("foreign")) }
     }
 }
 
@@ -193,6 +198,7 @@ struct Run {
 
 impl Run {
     fn execute(&mut self, backend: &ReferenceBackend, command: &Command<'_>) -> Result<(), BackendError> {
+        command.check()?;
         match command {
             Command::Upload { to, bytes } => {
                 self.bytes("an upload", Span { len: bytes.len() as u64, ..*to })?.copy_from_slice(bytes);
@@ -214,7 +220,10 @@ impl Run {
 
     fn bytes(&mut self, what: &'static str, span: Span) -> Result<&mut [u8], BackendError> {
         let Span { buffer, offset, len: bytes } = span;
-        let all = self.buffers.get_mut(&buffer).map(Vec::as_mut_slice).unwrap_or_default();
+        // Residents have been looked up before, so only a transient can be missing.
+        let Some(all) = self.buffers.get_mut(&buffer) else {
+            return Err(BackendError::BadHandle { handle: format!("{buffer:?}"), problem: "foreign" });
+        };
         let len = all.len() as u64;
         let end = offset.checked_add(bytes).filter(|&end| end <= len);
         end.and_then(|end| all.get_mut(offset as usize..end as usize)).ok_or(BackendError::OutOfRange {
@@ -231,7 +240,6 @@ impl Run {
         dispatch: &DispatchCommand,
     ) -> Result<(), BackendError> {
         let program = dispatch.pipeline.program();
-        dispatch.check_bindings()?;
         let mut contents = Vec::with_capacity(dispatch.bindings.len());
         for binding in &dispatch.bindings {
             let span = Span { buffer: binding.buffer, offset: 0, len: binding.len };

@@ -140,6 +140,40 @@ fn handles_say_what_is_wrong_with_them() {
 }
 
 #[test]
+fn what_a_command_says_twice_or_names_wrongly_is_refused() {
+    let backend = ReferenceBackend::new();
+    let pipeline = backend.compile_checked(&double(), &CompileOptions::default()).unwrap();
+    let a = backend.allocate(16).unwrap();
+    let refused = |command: Command<'static>| {
+        let mut list = CommandList::new();
+        list.transient(16);
+        list.push(Command::Fill { to: whole(a), byte: 9 });
+        list.push(command);
+        backend.submit(&list).map(|_| ()).unwrap_err()
+    };
+    let short = Span { len: 8, ..whole(a) };
+    let error = refused(Command::Copy { from: whole(a), to: short });
+    assert!(matches!(&error, BackendError::Config { why, .. } if why.contains("8 bytes")), "{error}");
+    let error = refused(Command::Upload { to: short, bytes: &[0; 12] });
+    assert!(matches!(&error, BackendError::Config { why, .. } if why.contains("12")), "{error}");
+    let Command::Dispatch(run) = dispatch(&pipeline, &[a]) else { panic!("no dispatch") };
+    let error = refused(Command::Dispatch(DispatchCommand { counts: Some([1; 3]), ..run }));
+    assert!(matches!(error, BackendError::Config { field: "counts", .. }), "{error}");
+    let unknown = Span { buffer: BufferRef::Transient(1), offset: 0, len: 0 };
+    let error = refused(Command::Read { from: unknown });
+    assert!(matches!(error, BackendError::BadHandle { problem: "foreign", .. }), "{error}");
+    for (forged, problem) in
+        [(Resource { len: 8, ..a }, "foreign"), (Resource { generation: 7, ..a }, "stale")]
+    {
+        let error = refused(Command::Read { from: whole(forged) });
+        assert!(matches!(error, BackendError::BadHandle { problem: p, .. } if p == problem), "{error}");
+    }
+    let mut list = CommandList::new();
+    list.read(whole(a));
+    assert_eq!(backend.submit(&list).unwrap().wait(None).unwrap(), [[0; 16]]);
+}
+
+#[test]
 fn one_buffer_cannot_be_input_and_output_of_a_dispatch() {
     let oracle = ReferenceBackend::new();
     let pipeline = oracle.compile_checked(&even_only(), &CompileOptions::default()).unwrap();

@@ -74,7 +74,6 @@ impl<'p> Plan<'p> {
         command: &DispatchCommand,
         program: &Program,
     ) -> Result<Vec<BufferIndex>, BackendError> {
-        command.check_bindings()?;
         let limit = self.core.profile.max_storage_binding_bytes;
         let mut indices = Vec::with_capacity(command.bindings.len());
         for (binding, declared) in command.bindings.iter().zip(program.buffers()) {

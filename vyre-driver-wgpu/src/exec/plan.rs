@@ -44,6 +44,8 @@ pub(super) struct Plan<'p> {
     pub(super) launches: Vec<Launch<'p>>,
     /// The buffers: the list's transients first.
     buffers: Vec<Held>,
+    /// How many of them are the list's transients; the others have no name in it.
+    transients: usize,
     /// Positions of the residents in `buffers`.
     residents: HashMap<Resource, BufferIndex>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
@@ -81,6 +83,7 @@ impl<'p> Plan<'p> {
             reads: Vec::with_capacity(list.reads() + 1),
             launches: Vec::new(),
             buffers: Vec::with_capacity(list.transients().len()),
+            transients: list.transients().len(),
             residents: HashMap::new(),
             trap: None,
         };
@@ -88,6 +91,7 @@ impl<'p> Plan<'p> {
             plan.hold(len)?;
         }
         for command in list.commands() {
+            command.check()?;
             match command {
                 Command::Upload { to, bytes } => plan.upload(*to, bytes)?,
                 Command::Fill { to, byte } => plan.fill(*to, *byte)?,
@@ -112,7 +116,7 @@ impl<'p> Plan<'p> {
     /// The position of a buffer that a command names.
     pub(super) fn resolve(&mut self, buffer: BufferRef) -> Result<BufferIndex, BackendError> {
         match buffer {
-            BufferRef::Transient(index) if (index as usize) < self.buffers.len() => Ok(index as usize),
+            BufferRef::Transient(index) if (index as usize) < self.transients => Ok(index as usize),
             BufferRef::Transient(index) => {
                 Err(BackendError::BadHandle { handle: format!("transient {index}"), problem: "foreign" })
             }
