@@ -258,6 +258,11 @@ fn limit(profile: &DeviceProfile, what: &str, value: u64, limit: u32) -> Result<
     Err(LowerError::Limit { what: what.to_owned(), value, limit: u64::from(limit), device })
 }
 
+/// Bytes of private arrays that a kernel may have for each invocation. No API tells a device's own limit, and
+/// past it drivers fail late or not at all: they zero arrays element by element, in time that grows with
+/// the square of their length, and keep them on stacks of fixed size.
+const MAX_PRIVATE_BYTES: u32 = 64 << 10;
+
 fn check_limits(
     program: &Checked<Program>,
     profile: &DeviceProfile,
@@ -266,6 +271,8 @@ fn check_limits(
     // Sub-word elements take whole words.
     let bytes = program.shared().iter().fold(0u64, |sum, array| sum + u64::from(array.len) * 4);
     limit(profile, "the size of shared memory in bytes", bytes, profile.max_shared_bytes)?;
+    let bytes = program.privates().iter().fold(0u64, |sum, array| sum + u64::from(array.len) * 4);
+    limit(profile, "the size of an invocation's private arrays in bytes", bytes, MAX_PRIVATE_BYTES)?;
     if program.facts().has_subgroup() {
         let device = profile.name.clone();
         let lanes = profile.subgroup_size.filter(|_| profile.capabilities.contains(Capability::Subgroup));

@@ -1,5 +1,6 @@
 //! Diagnostics: what is wrong with a program, where, and what to do.
 
+mod cut;
 mod render;
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use codespan_reporting::diagnostic::{Diagnostic as Report, Label};
-use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term;
 
+use super::cut::{Cut, sentence};
 use super::{Code, Diagnostic, Site};
 use crate::ir::Program;
 use crate::text::{self, SourceMap};
@@ -21,16 +21,22 @@ pub(crate) fn excerpt<'a>(
     help: Option<&str>,
 ) -> String {
     let (name, text) = file;
-    let related = related.map(|(range, label)| Label::secondary((), within(text, range)).with_message(label));
+    let place = within(text, place);
+    let related: Vec<_> = related.map(|(range, label)| (within(text, range), label)).collect();
+    let places: Vec<_> =
+        std::iter::once(&place).chain(related.iter().map(|(range, _)| range)).cloned().collect();
+    let file = Cut::new(name, text, &places);
+    let labels = related
+        .into_iter()
+        .map(|(range, label)| Label::secondary((), file.range(range)).with_message(sentence(label)));
     let report = Report::error()
         .with_code(code)
-        .with_message(message)
-        .with_labels_iter(std::iter::once(Label::primary((), within(text, place))).chain(related))
-        .with_notes_iter(help.map(|help| format!("help: {help}")));
-    let file = SimpleFile::new(name, text);
+        .with_message(sentence(message))
+        .with_labels_iter(std::iter::once(Label::primary((), file.range(place))).chain(labels))
+        .with_notes_iter(help.map(|help| format!("help: {}", sentence(help))));
     // The places are inside the text, which is what rendering can fail for.
     term::emit_into_string(&term::Config::default(), &file, &report)
-        .unwrap_or_else(|_| format!("error[{code}]: {message}\n"))
+        .unwrap_or_else(|_| format!("error[{code}]: {}\n", sentence(message)))
 }
 
 /// The range, moved to the text's end and to boundaries of characters if it is not of this text.
@@ -46,18 +52,25 @@ fn within(text: &str, range: Range<usize>) -> Range<usize> {
     start..boundary(range.end).max(start)
 }
 
-/// The findings about a program, each with an excerpt of its text.
+/// How many findings [`render`] shows.
+const SHOWN: usize = 100;
+
+/// The first findings about a program, each with an excerpt of its text, and how many there are beyond a
+/// hundred.
 ///
 /// `map` has the program's places in `text`, from [`text::parse`] or [`text::print_with_map`]; `name` is the
 /// text's name, such as a file's.
 pub fn render(findings: &[Diagnostic], map: &SourceMap, name: &str, text: &str) -> String {
     let mut out = String::new();
-    for finding in findings {
+    for finding in findings.iter().take(SHOWN) {
         let place = |site: Site| map.span(site).range();
         let related = finding.related.iter().map(|(site, label)| (place(*site), label.as_str()));
         let file = (name, text);
         let help = finding.help.as_deref();
         out += &excerpt(file, finding.code, &finding.message, place(finding.site), related, help);
+    }
+    if findings.len() > SHOWN {
+        out += &format!("and {} more findings\n", findings.len() - SHOWN);
     }
     out
 }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::*;
 use crate::build::Kernel;
 use crate::text::{parse, print};
@@ -37,6 +39,40 @@ error[V0204]: wrong
 
 ";
     assert_eq!(shown, want);
+}
+
+#[test]
+fn long_lines_are_shown_around_their_places() {
+    // 30,000 statements of 10 characters in the second line, the first in column 1.
+    let line = "let µ = 1;".repeat(30_000);
+    let text = format!("program p {{\n{line}\n}}\n");
+    let at = |nth: usize| text.find("let").unwrap() + nth * 11;
+    let shown = |place: Range<usize>, related: Range<usize>| {
+        let message = "x".repeat(5000);
+        excerpt(("p", &text), Code::Race, &message, place, [(related, "because")].into_iter(), None)
+    };
+    for (place, related) in [(15_000, 14_999), (15_000, 2), (0, 29_999), (29_999, 0), (7, 7)] {
+        let shown = shown(at(place)..at(place) + 3, at(related)..at(related) + 3);
+        assert!(shown.contains(&format!("p:2:{}\n", 1 + place * 10)), "{shown}");
+        let longest = shown.lines().map(|line| line.chars().count()).max();
+        assert!(longest < Some(400), "{shown}");
+        let lines: Vec<&str> = shown.lines().collect();
+        let source = lines.iter().position(|line| line.starts_with("2 │")).unwrap();
+        let under = |mark: char| {
+            let column = lines[source + 1].chars().position(|c| c == mark).unwrap();
+            lines[source].chars().skip(column).take(3).collect::<String>()
+        };
+        assert_eq!(under('^'), "let", "{shown}");
+        if place != related {
+            assert_eq!(under('-'), "let", "{shown}");
+        }
+    }
+    // A place as long as the line.
+    let all = shown(at(0)..at(30_000), at(3)..at(4));
+    assert!(all.len() < 4000 && all.contains("p:2:1\n"), "{all}");
+    // In other lines nothing is left out.
+    let first = shown(0..7, 8..9);
+    assert!(first.contains("1 │ program p {\n"), "{first}");
 }
 
 #[test]

@@ -269,6 +269,25 @@ fn limits_are_typed() {
 }
 
 #[test]
+fn private_arrays_have_a_limit() {
+    let arrays = |elements: [u32; 2]| {
+        let kernel = Kernel::build("arrays", |k| {
+            let out = k.read_write::<u32>("out");
+            let [a, b] = elements.map(|n| k.private::<u32>(if n > 9 { "a" } else { "b" }, n));
+            k.domain([1], |[i]| {
+                a.store(i, 1u32);
+                b.store(i, a.load(i));
+                out.store(i, b.load(i));
+            });
+        });
+        lower(&kernel.unwrap(), &profile(), &CompileOptions::default()).map(|_| ())
+    };
+    assert_eq!(arrays([16_383, 1]), Ok(()));
+    let error = arrays([16_384, 1]).unwrap_err();
+    let LowerError::Limit { value: 65_540, limit: 65_536, .. } = error else { panic!("{error}") };
+}
+
+#[test]
 fn subgroup_ops_refuse_lanes_that_are_not() {
     let kernel = Kernel::build("lanes", |k| {
         let x = k.read_write::<u32>("x");

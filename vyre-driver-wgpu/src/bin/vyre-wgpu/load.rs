@@ -52,8 +52,14 @@ fn located(path: &Path, text: &str, map: &SourceMap, diagnostics: &[Diagnostic])
     findings(path, text, &errors)
 }
 
+/// How many findings are shown; an error repeated in each line of a long program need not be.
+const SHOWN: usize = 100;
+
 fn findings(path: &Path, text: &str, errors: &[TextError]) -> CliError {
     let name = path.display().to_string();
-    let rendered = errors.iter().map(|error| error.render(&name, text)).collect();
+    let mut rendered: String = errors.iter().take(SHOWN).map(|error| error.render(&name, text)).collect();
+    if errors.len() > SHOWN {
+        rendered += &format!("and {} more findings\n\n", errors.len() - SHOWN);
+    }
     CliError::Findings { path: path.to_owned(), count: errors.len(), rendered }
 }
