@@ -238,6 +238,7 @@ mod files {
         dir.file("five.bin", [0; 5]);
         dir.file("doubles.npy", npy("<f8", "(4,)", &[0; 32]));
         dir.file("short.npy", npy("<f4", "(5,)", &[0; 16]));
+        dir.file("DOUBLES.NPY", npy("<f8", "(4,)", &[0; 32]));
         dir.file("three.bin", floats(&[1.0, 2.0, 3.0]));
         for (line, named) in [
             ("", "`run` lacks the program's FILE"),
@@ -245,6 +246,8 @@ mod files {
             ("axpy.vyre --in x=x.bin --param a=2", "input buffer `y`"),
             ("axpy.vyre --in x=x.bin --in z=x.bin", "no input buffer `z`; it has: x, y"),
             ("axpy.vyre --in x=x.bin --in x=x.bin", "`--in x` is given twice"),
+            ("axpy.vyre --out y=same.bin --out x=same.bin", "two outputs go to same.bin"),
+            ("axpy.vyre --in x=DOUBLES.NPY --in y=y.npy --param a=2", "holds '<f8'"),
             ("axpy.vyre --in x", "`--in`"),
             ("axpy.vyre --in x=x.bin --in y=none.bin --param a=2", "none.bin"),
             ("axpy.vyre --in x=x.bin --in y=y.npy", "parameter `a`"),

@@ -232,7 +232,11 @@ mod files {
                 Long("out") => {
                     let (name, path) = pair(&mut parser, "--out")?;
                     once("--out", &run.outputs, &name)?;
-                    run.outputs.push((name, PathBuf::from(path)));
+                    let path = PathBuf::from(path);
+                    if run.outputs.iter().any(|(_, other)| *other == path) {
+                        return Err(CliError::SamePath { path });
+                    }
+                    run.outputs.push((name, path));
                 }
                 Long("backend") => run.backend = parser.value()?.string()?,
                 Long("verify") => run.verify = true,

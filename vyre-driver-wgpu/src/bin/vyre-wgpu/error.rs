@@ -39,6 +39,9 @@ pub(crate) enum CliError {
     #[error("`{option} {name}` is given twice")]
     Repeated { option: &'static str, name: String },
     #[cfg(feature = "cli")]
+    #[error("two outputs go to {}, where only the last would stay", path.display())]
+    SamePath { path: PathBuf },
+    #[cfg(feature = "cli")]
     #[error("`{option}` means nothing without `{needs}`")]
     Without { option: &'static str, needs: &'static str },
     #[cfg(feature = "cli")]
@@ -145,6 +148,7 @@ impl CliError {
             Self::Differs { .. } => {
                 "where the program's ops are not exact, `--tolerance ULP` says how far floats may be apart"
             }
+            Self::SamePath { .. } => "give each output a file of its own",
             Self::Repeated { .. } | Self::Without { .. } | Self::Value { .. } => {
                 "`vyre-wgpu --help` lists the commands and their arguments"
             }

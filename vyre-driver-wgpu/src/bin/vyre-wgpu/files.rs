@@ -15,7 +15,7 @@ const MAX_HEADER: usize = 4096;
 const MAX_BRACKETS: usize = 16;
 
 fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "npy")
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 
 /// The bytes of an input buffer as a dispatch takes them.
