@@ -1,8 +1,9 @@
 //! The only unsafe calls of the workspace, each with the argument why it is sound.
 //!
 //! What they have in common: the kernel was lowered by this process from a checked program, so every
-//! access in it is proven in bounds or guarded, every divisor is guarded and every loop ends (the
-//! descriptor's verifier and the checker establish that). Raw WGSL and anything that was loaded from
+//! access in it is proven in bounds or guarded and every divisor is guarded (the descriptor's verifier
+//! establishes that), and every loop ends: lowering writes counted loops such that they do, limits the trips
+//! of a `while`, and repeats a compare-exchange only where another invocation's came between. Raw WGSL and anything that was loaded from
 //! disk never comes here: it goes through wgpu's own checks.
 
 use std::borrow::Cow;

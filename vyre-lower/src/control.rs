@@ -1,15 +1,18 @@
 //! Nodes in order, with a stack of what is left to do instead of recursion.
 
 use vyre_foundation::ir::{ExprId, Node, NodeId, RegionId};
-use vyre_spec::MemoryOrdering;
 use vyre_spec::ops::BinaryOp;
+use vyre_spec::{DataType, MemoryOrdering, Value};
 
 use crate::access::Operands;
 use crate::error::LowerError;
 use crate::kernel::{BlockId, InstId, LocalId, Op};
 use crate::legalize;
 use crate::lower::Lowering;
-use crate::trap;
+use crate::trap::{self, TripCounter};
+
+/// Trips of a `while`, at most: one more is a trap.
+const WHILE_TRIPS: u32 = u32::MAX;
 
 /// What is left to do.
 enum Step {
@@ -17,8 +20,8 @@ enum Step {
     Nodes(RegionId, usize),
     /// Going on in another block.
     Enter(Option<BlockId>),
-    /// The test of a `while`, after its head.
-    Test { head: RegionId, condition: ExprId },
+    /// The test of a `while`, after its head; then the trip is counted, where nothing else counts it.
+    Test { id: NodeId, head: RegionId, condition: ExprId, trips: Option<TripCounter> },
     /// The step of a counted loop, in its continuing block.
     Advance(Counter),
 }
@@ -56,11 +59,14 @@ impl Lowering<'_> {
                     }
                 }
                 Step::Enter(block) => self.w.enter(block),
-                Step::Test { head, condition } => {
+                Step::Test { id, head, condition, trips } => {
                     let exprs = self.placement.at_end(head);
                     self.place(exprs);
                     let condition = self.value(condition);
                     self.leave_unless(condition);
+                    if let Some(trips) = trips {
+                        trips.count(&mut self.w, id, 1);
+                    }
                 }
                 Step::Advance(counter) => self.advance(counter),
             }
@@ -121,11 +127,12 @@ impl Lowering<'_> {
             }
             Node::For { start, end, step, body } => Some(self.counted(id, [start, end, step], body, steps)),
             Node::While { head, condition, body } => {
+                let trips = self.while_trips(id);
                 let (inner, continuing) = (self.w.block(), self.w.block());
                 self.w.effect(Op::Loop { body: inner, continuing });
                 steps.push(Step::Enter(self.w.current()));
                 steps.push(Step::Nodes(body, 0));
-                steps.push(Step::Test { head, condition });
+                steps.push(Step::Test { id, head, condition, trips });
                 steps.push(Step::Nodes(head, 0));
                 self.w.enter(Some(inner));
                 self.count_trip(id);
@@ -168,13 +175,29 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// What an iteration of a loop counts against the driver's limit, where that asks for counting.
+    fn weight(&self, id: NodeId) -> Option<(TripCounter, u32)> {
+        self.counter.zip(self.trip_weights.get(id.index()).copied().flatten())
+    }
+
     /// Counts an iteration, where the driver's limit asks for it.
     fn count_trip(&mut self, id: NodeId) {
-        if let (Some(counter), Some(weight)) =
-            (self.counter, self.trip_weights.get(id.index()).copied().flatten())
-        {
+        if let Some((counter, weight)) = self.weight(id) {
             counter.count(&mut self.w, id, weight);
         }
+    }
+
+    /// A count of the trips of a `while`, unless its iterations are counted anyway. A loop without end would be
+    /// undefined on the device: its compiler may take what follows from that for unreachable, guards included.
+    fn while_trips(&mut self, id: NodeId) -> Option<TripCounter> {
+        if self.weight(id).is_some() {
+            return None;
+        }
+        let local = self.w.local(DataType::U32);
+        let zero = self.w.lit(0u32);
+        self.w.set(local, zero);
+        self.traps = true;
+        Some(TripCounter { local, share: WHILE_TRIPS, shape: self.shape })
     }
 
     /// Opens a counted loop; gives its variable.
@@ -191,7 +214,7 @@ impl Lowering<'_> {
         let first = match self.w.as_constant(step) {
             Some(value) if is_positive(value) => start,
             _ => {
-                let zero = self.w.constant(vyre_spec::Value::zero(ty));
+                let zero = self.w.constant(Value::zero(ty));
                 let forward = self.w.raw(BinaryOp::Gt, step, zero);
                 self.w.select(forward, start, end)
             }
@@ -224,8 +247,8 @@ impl Lowering<'_> {
             return;
         }
         let left = self.w.raw(BinaryOp::Sub, end, variable);
-        let left = self.w.bitcast(vyre_spec::DataType::U32, left);
-        let stride = self.w.bitcast(vyre_spec::DataType::U32, step);
+        let left = self.w.bitcast(DataType::U32, left);
+        let stride = self.w.bitcast(DataType::U32, step);
         let passes = self.w.raw(BinaryOp::Le, left, stride);
         let next = self.w.select(passes, end, next);
         self.w.set(local, next);
@@ -233,6 +256,6 @@ impl Lowering<'_> {
 }
 
 /// Whether an integer constant is above zero.
-fn is_positive(value: vyre_spec::Value) -> bool {
+fn is_positive(value: Value) -> bool {
     value.bits() != 0 && value.get::<i32>().is_none_or(|x| x > 0)
 }

@@ -33,7 +33,7 @@ pub(crate) fn record(w: &mut Writer, shape: &Shape, code: InstId, address: InstI
     });
 }
 
-/// The count of a lane's loop iterations, for drivers that end loops silently.
+/// A count of a lane's loop iterations, for drivers that end loops silently and for loops that may never end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TripCounter {
     pub(crate) local: LocalId,

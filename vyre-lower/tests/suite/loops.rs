@@ -4,11 +4,11 @@ use vyre_foundation::build::{Kernel, Val};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
-use vyre_lower::kernel::TRAP_LOOP_LIMIT;
+use vyre_lower::kernel::{KernelDescriptor, Op, TRAP_LOOP_LIMIT};
 use vyre_lower::{LowerError, lower};
 use vyre_spec::{CompileOptions, DeviceProfile, Quirks, Value};
 
-use crate::interpreter::{Outcome, profile, run, run_with};
+use crate::interpreter::{Outcome, execute, profile, run, run_with};
 
 const LIMIT: u32 = 100;
 
@@ -156,4 +156,31 @@ fn loops_that_a_workgroup_shares_add_up_once() {
     let run = |n: u32| run_limited(&program, &Params::new().with("n", Value::new(n)), &[vec![0; 5]]);
     assert_eq!((run(31).buffers[0][0], run(31).trap), (93, Some([0; 4])));
     assert_eq!(run(40).trap.map(|t| t[1]), Some(TRAP_LOOP_LIMIT));
+}
+
+#[test]
+fn a_while_without_end_is_a_trap_after_its_last_trip() {
+    let program = counting(|k, n, count| {
+        let left = k.var("left", n);
+        k.while_(
+            || left.get().ne(0),
+            || {
+                left.set(left.get() - 1);
+                count();
+            },
+        );
+    });
+    // The limit is 2^32 - 1 trips: too many to run, so that the test puts another in its place.
+    let mut kernel =
+        KernelDescriptor::clone(&lower(&program, &profile(), &CompileOptions::default()).unwrap());
+    let limit = |value: Value| value == Value::new(u32::MAX);
+    let found = kernel.insts.iter_mut().filter(|inst| matches!(inst.op, Op::Constant(value) if limit(value)));
+    let replaced = found.map(|inst| inst.op = Op::Constant(Value::new(5u32))).count();
+    // The limit, the one that it subtracts, and the code of the trap are one constant.
+    assert_eq!(replaced, 1);
+    let at_limit = execute(&kernel, &program, &Params::new(), &[vec![0, 1, 5]], &profile());
+    assert_eq!((at_limit.buffers, at_limit.trap), (vec![vec![0, 1, 5]], Some([0; 4])));
+    let beyond = execute(&kernel, &program, &Params::new(), &[vec![6]], &profile());
+    assert_eq!(beyond.buffers, [[5]]);
+    assert!(matches!(beyond.trap, Some([1, ..])), "{:?}", beyond.trap);
 }
