@@ -111,7 +111,7 @@ pub(crate) struct Candidate {
     score: u32,
 }
 
-/// The least that a program may count on: one kernel with eight buffers of WebGPU's default sizes.
+/// The least that an adapter must have to be of use: with less, hardly any program fits.
 const LEAST_STORAGE_BUFFERS: u64 = 4;
 const LEAST_INVOCATIONS: u64 = 64;
 

@@ -120,7 +120,7 @@ pub enum BackendError {
     /// The program recorded a fault.
     #[error("the program trapped with code {code} in invocation {invocation}, address {address}")]
     Trap {
-        /// The program's own code, or `LoopLimit`'s.
+        /// The program's own code.
         code: u32,
         /// The linear id of the invocation that was first.
         invocation: u32,
