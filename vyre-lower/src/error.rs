@@ -1,7 +1,7 @@
 //! Why a program cannot be lowered for a device.
 
 use vyre_foundation::ir::NodeId;
-use vyre_spec::{Capability, DataType};
+use vyre_spec::{Capability, DataType, DeviceProfile};
 
 use crate::kernel::VerifyError;
 
@@ -91,4 +91,13 @@ impl LowerError {
             Self::Verify(_) => "this is a fault of vyre-lower: please report the program".to_owned(),
         }
     }
+}
+
+/// Refuses a value above a limit of the device.
+pub(crate) fn within(profile: &DeviceProfile, what: &str, value: u64, limit: u32) -> Result<(), LowerError> {
+    if value <= u64::from(limit) {
+        return Ok(());
+    }
+    let device = profile.name.clone();
+    Err(LowerError::Limit { what: what.to_owned(), value, limit: u64::from(limit), device })
 }

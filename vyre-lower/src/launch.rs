@@ -4,7 +4,7 @@ use vyre_foundation::ir::{Launch, Program};
 use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Axis, BuiltIn, CompileOptions, DataType, DeviceProfile};
 
-use crate::error::LowerError;
+use crate::error::{LowerError, within};
 use crate::kernel::{GridRule, InstId, LaunchField, Op};
 use crate::writer::Writer;
 
@@ -38,21 +38,17 @@ impl Shape {
             }
             Launch::Workgroups { size, .. } => (size, false, 3),
         };
-        let limit = |what: String, value: u64, limit: u64| {
-            let device = profile.name.clone();
-            if value > limit { Err(LowerError::Limit { what, value, limit, device }) } else { Ok(()) }
-        };
         if size.contains(&0) {
             return Err(LowerError::EmptyWorkgroup { size });
         }
         for axis in Axis::ALL {
             let what = format!("the workgroup size on the {} axis", axis.name());
             let i = axis.index();
-            limit(what, u64::from(size[i]), u64::from(profile.max_workgroup_size[i]))?;
+            within(profile, &what, u64::from(size[i]), profile.max_workgroup_size[i])?;
         }
-        let what = "the number of invocations in a workgroup".to_owned();
+        let what = "the number of invocations in a workgroup";
         let invocations = size.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
-        limit(what, invocations, u64::from(profile.max_workgroup_invocations))?;
+        within(profile, what, invocations, profile.max_workgroup_invocations)?;
         Ok(Self { size, rule: GridRule { points, folded: options.fold_grid }, axes })
     }
 
@@ -74,8 +70,8 @@ impl Shape {
             return linear;
         }
         // A dispatched launch has no count of 0, so these divide by no zero.
-        let [x, y, z] = Axis::ALL.map(|axis| w.launch(LaunchField::WorkgroupCount(axis), DataType::U32));
-        let _ = z;
+        let [x, y] =
+            [Axis::X, Axis::Y].map(|axis| w.launch(LaunchField::WorkgroupCount(axis), DataType::U32));
         w.in_prelude(|w| match axis {
             Axis::X => w.raw(BinaryOp::Rem, linear, x),
             Axis::Y => {

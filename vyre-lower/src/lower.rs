@@ -8,7 +8,7 @@ use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfi
 use crate::analysis::bounds::Bounds;
 use crate::analysis::loops::{self, Plan};
 use crate::bindings::Bindings;
-use crate::error::LowerError;
+use crate::error::{LowerError, within};
 use crate::kernel::{
     InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, VerifiedKernel, verify,
 };
@@ -213,7 +213,7 @@ impl<'a> Lowering<'a> {
         // The last binding where there are traps; a program without may have no binding at all.
         let trap = self.bindings.bindings.len().saturating_sub(1) as u32;
         let storage = self.bindings.bindings.iter().filter(|b| b.role != crate::kernel::Role::LaunchData);
-        limit(
+        within(
             profile,
             "the number of storage bindings",
             storage.count() as u64,
@@ -250,14 +250,6 @@ impl<'a> Lowering<'a> {
     }
 }
 
-fn limit(profile: &DeviceProfile, what: &str, value: u64, limit: u32) -> Result<(), LowerError> {
-    if value <= u64::from(limit) {
-        return Ok(());
-    }
-    let device = profile.name.clone();
-    Err(LowerError::Limit { what: what.to_owned(), value, limit: u64::from(limit), device })
-}
-
 /// Bytes of private arrays that a kernel may have for each invocation. No API tells a device's own limit, and
 /// past it drivers fail late or not at all: they zero arrays element by element, in time that grows with
 /// the square of their length, and keep them on stacks of fixed size.
@@ -270,9 +262,9 @@ fn check_limits(
 ) -> Result<(), LowerError> {
     // Sub-word elements take whole words.
     let bytes = program.shared().iter().fold(0u64, |sum, array| sum + u64::from(array.len) * 4);
-    limit(profile, "the size of shared memory in bytes", bytes, profile.max_shared_bytes)?;
+    within(profile, "the size of shared memory in bytes", bytes, profile.max_shared_bytes)?;
     let bytes = program.privates().iter().fold(0u64, |sum, array| sum + u64::from(array.len) * 4);
-    limit(profile, "the size of an invocation's private arrays in bytes", bytes, MAX_PRIVATE_BYTES)?;
+    within(profile, "the size of an invocation's private arrays in bytes", bytes, MAX_PRIVATE_BYTES)?;
     if program.facts().has_subgroup() {
         let device = profile.name.clone();
         let lanes = profile.subgroup_size.filter(|_| profile.capabilities.contains(Capability::Subgroup));

@@ -21,7 +21,6 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ),
     ("vyre-lower/src/control.rs", "writes loop counters and limits"),
     ("vyre-lower/src/kernel/verify/ops.rs", "looks for the guards that legalisation rules write"),
-    ("vyre-lower/src/kernel/verify/types.rs", "knows that one atomic has one more operand"),
     ("vyre-lower/src/launch.rs", "writes ids from the grid"),
     ("vyre-lower/src/lower.rs", "writes bools from words"),
     ("vyre-lower/src/prologue.rs", "writes the clearing of shared memory"),

@@ -78,11 +78,8 @@ impl<'a> Bounds<'a> {
                 let [x, low, high] = [self.range(x)?, self.range(low)?, self.range(high)?];
                 Some((x.0.max(low.0).min(high.0), x.1.max(low.1).min(high.1)))
             }
-            // Between integers the value stays the same if it fits the target; the caller sees to that.
-            Expr::Cast(CastOp::Convert, _, a) if ty.is_int() => {
-                let integer = self.program.exprs().get(a.index()).is_some();
-                self.range(a).filter(|_| integer)
-            }
+            // The value stays the same if it fits the target; the caller sees to that, and a float's never does.
+            Expr::Cast(CastOp::Convert, _, a) if ty.is_int() => self.range(a),
             _ => None,
         }
     }

@@ -7,8 +7,8 @@
 //! differs by more than 14, and then at most one leading bit cancels: bit 0 stays far below the rounding
 //! position.
 
+use vyre_spec::DataType;
 use vyre_spec::ops::{BinaryOp, TernaryOp, UnaryOp};
-use vyre_spec::{DataType, Value};
 
 use super::InstId;
 use super::int::{shift, wide_mul};
@@ -282,7 +282,7 @@ fn special(w: &mut Writer, [a, b, c]: [InstId; 3], finite: InstId) -> InstId {
     let zeros = w.select(zero[2], signs, c);
     let mut result = w.select(product_zero, zeros, finite);
     result = w.select(infinite[2], c, result);
-    let infinity = w.constant(Value::new(INFINITY));
+    let infinity = w.lit(INFINITY);
     let infinity = or(w, sign, infinity);
     result = w.select(product_infinite, infinity, result);
     let quiet = w.lit(QUIET_NAN);

@@ -21,41 +21,20 @@ macro_rules! is_native {
     };
 }
 
-macro_rules! unary_table {
-    ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), sym: $sym:literal $prec:literal,
-        rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
-        native: $native:ident $(($nname:ident))?, lower: $lower:ident,
-        eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
-        fn unary_is_native(op: UnaryOp) -> bool {
-            match op { $(UnaryOp::$variant => is_native!($native),)* }
+/// Whether devices have an op, from the `native` column of its row.
+macro_rules! native_rows {
+    (($function:ident $op:ident) $($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident),
+        sym: $sym:literal $prec:literal, rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident,
+        bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?, native: $native:ident $(($($nname:ident)*))?,
+        lower: $lower:ident, eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
+        fn $function(op: $op) -> bool {
+            match op { $($op::$variant => is_native!($native),)* }
         }
     };
 }
-unary_ops!(unary_table);
-
-macro_rules! binary_table {
-    ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), sym: $sym:literal $prec:literal,
-        rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
-        native: $native:ident $(($($nname:ident)*))?, lower: $lower:ident,
-        eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
-        fn binary_is_native(op: BinaryOp) -> bool {
-            match op { $(BinaryOp::$variant => is_native!($native),)* }
-        }
-    };
-}
-binary_ops!(binary_table);
-
-macro_rules! ternary_table {
-    ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), sym: $sym:literal $prec:literal,
-        rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
-        native: $native:ident $(($nname:ident))?, lower: $lower:ident,
-        eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
-        fn ternary_is_native(op: TernaryOp) -> bool {
-            match op { $(TernaryOp::$variant => is_native!($native),)* }
-        }
-    };
-}
-ternary_ops!(ternary_table);
+unary_ops!(native_rows(unary_is_native UnaryOp));
+binary_ops!(native_rows(binary_is_native BinaryOp));
+ternary_ops!(native_rows(ternary_is_native TernaryOp));
 
 /// Checks that devices compute the op as it is meant.
 pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken> {

@@ -1,6 +1,5 @@
 //! Types of operands, results and declarations.
 
-use vyre_spec::ops::AtomicOp;
 use vyre_spec::{Access, DataType};
 
 use super::super::{InstId, KernelDescriptor, Op, Place, Role};
@@ -106,8 +105,11 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
             )?;
             let element = array.map(|a| a.element).filter(|&e| op.rule().elements().contains(e));
             ensure(element.is_some_and(|e| is(value, e)), id, "an operand has the element's type")?;
-            let wanted = op == AtomicOp::CompareExchange;
-            ensure(expected.is_some() == wanted, id, "a compare-exchange has an expected element")?;
+            ensure(
+                expected.is_some() == op.rule().takes_expected(),
+                id,
+                "a compare-exchange has an expected element",
+            )?;
             let fits = expected.is_none_or(|x| element.is_some_and(|e| is(x, e)));
             ensure(fits, id, "an expected element has the element's type")?;
             element
