@@ -285,7 +285,7 @@ fn evaluate(
         values[i] = match (*extent, operands) {
             (Extent::Literal(n), _) => Some(n),
             (Extent::Param(id), _) => match params.get(id.index()) {
-                Some(v) if v.ty().is_signed_int() && v.get::<i32>().is_some_and(|x| x < 0) => {
+                Some(v) if v.as_int().is_some_and(|n| n < 0) => {
                     return Err(fail(format!("parameter `{}` is negative", program.param(id).name)));
                 }
                 value => value.map(|v| v.bits()),

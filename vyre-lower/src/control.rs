@@ -212,7 +212,7 @@ impl Lowering<'_> {
         let ty = self.w.ty(start);
         // A step of zero or less means no trip: the loop then starts at its end.
         let first = match self.w.as_constant(step) {
-            Some(value) if is_positive(value) => start,
+            Some(value) if value.as_int().is_some_and(|n| n > 0) => start,
             _ => {
                 let zero = self.w.constant(Value::zero(ty));
                 let forward = self.w.raw(BinaryOp::Gt, step, zero);
@@ -253,9 +253,4 @@ impl Lowering<'_> {
         let next = self.w.select(passes, end, next);
         self.w.set(local, next);
     }
-}
-
-/// Whether an integer constant is above zero.
-fn is_positive(value: Value) -> bool {
-    value.bits() != 0 && value.get::<i32>().is_none_or(|x| x > 0)
 }

@@ -55,6 +55,16 @@ impl Value {
         (self.ty == T::TYPE).then(|| T::from_bits64(self.bits))
     }
 
+    /// The number that an integer is; `None` for other types.
+    pub fn as_int(self) -> Option<i128> {
+        let unused = 64 - 8 * self.ty.size();
+        match self.ty {
+            ty if ty.is_signed_int() => Some(i128::from(((self.bits << unused) as i64) >> unused)),
+            ty if ty.is_int() => Some(i128::from(self.bits)),
+            _ => None,
+        }
+    }
+
     /// The value of type `ty` that stands in memory as these little-endian bytes, of which there are as
     /// many as the type's size; missing ones are 0.
     pub fn from_le_bytes(ty: DataType, bytes: &[u8]) -> Self {

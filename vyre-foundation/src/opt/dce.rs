@@ -15,7 +15,6 @@ use crate::check::Checked;
 use crate::check::tree::{Enclosing, Tree, ids};
 use crate::ir::{Arena, ArenaError, Expr, ExprId, Node, NodeId, Place, Program, RegionId};
 
-use super::integer;
 use super::rewrite::{Rewriter, keep};
 
 pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
@@ -94,7 +93,7 @@ fn fate(program: &Program, node: &Node) -> Fate {
             Fate::Becomes(head)
         }
         Node::For { start, end, step, .. } => {
-            let number = |id: ExprId| constant(id).map(integer);
+            let number = |id: ExprId| constant(id).and_then(Value::as_int);
             let no_trip = matches!((number(start), number(end)), (Some(a), Some(b)) if a >= b);
             let no_step = number(step).is_some_and(|step| step <= 0);
             if no_trip || no_step { Fate::Gone } else { Fate::Stays }

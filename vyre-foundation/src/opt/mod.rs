@@ -14,8 +14,6 @@ mod specialize;
 #[cfg(test)]
 mod tests;
 
-use vyre_spec::Value;
-
 use crate::check::{Checked, check_rewritten};
 use crate::ir::{ArenaError, Program};
 
@@ -91,14 +89,4 @@ pub fn optimize(program: &Checked<Program>) -> Checked<Program> {
         }
     }
     current
-}
-
-/// The number that an integer value is.
-fn integer(value: Value) -> i128 {
-    let unused = 64 - 8 * value.ty().size();
-    if value.ty().is_signed_int() {
-        i128::from(((value.bits() << unused) as i64) >> unused)
-    } else {
-        i128::from(value.bits())
-    }
 }

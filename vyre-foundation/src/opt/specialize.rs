@@ -6,7 +6,6 @@ use crate::check::{Checked, check_rewritten};
 use crate::ir::{Arena, Buffer, Count, Expr, Extent, ExtentId, Launch, Program};
 use crate::launch::{LaunchError, Params};
 
-use super::integer;
 use super::rewrite::{NewExprs, Rewriter};
 
 /// The program for these values of the parameters that are marked `specialize`, in expressions and extents.
@@ -37,7 +36,7 @@ pub fn specialize(program: &Checked<Program>, params: &Params) -> Result<Checked
     let extent = |extent: Extent| match extent {
         Extent::Param(id) => match values[id.index()] {
             // A negative one stays, for the launch to refuse.
-            Some(value) if integer(value) >= 0 => Extent::Literal(value.bits()),
+            Some(value) if value.as_int().is_some_and(|n| n >= 0) => Extent::Literal(value.bits()),
             _ => extent,
         },
         _ => extent,

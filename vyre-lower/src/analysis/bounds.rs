@@ -48,11 +48,7 @@ impl<'a> Bounds<'a> {
     fn interval(&self, expr: &Expr, ty: DataType) -> Option<Interval> {
         match *expr {
             Expr::Literal(value) => {
-                let x = match value.ty() {
-                    DataType::I32 => i64::from(value.get::<i32>()?),
-                    DataType::U32 | DataType::Bool => value.bits() as i64,
-                    DataType::F32 => return None,
-                };
+                let x = i64::try_from(value.as_int()?).ok()?;
                 Some((x, x))
             }
             Expr::BuiltIn(built_in) => self.built_in(built_in),

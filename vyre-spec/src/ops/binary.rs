@@ -1,6 +1,6 @@
 //! Ops of two operands.
 
-use super::{Law, call2, for_class, op_enum, type_set};
+use super::{Law, call2, for_class, op_enum, pure_columns, type_set};
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value};
 
 /// The binary op table; see [the module](crate::ops) for the row format.
@@ -166,26 +166,6 @@ macro_rules! define {
         }
 
         impl BinaryOp {
-            /// How the result type follows from the operands'.
-            pub const fn rule(self) -> BinaryRule {
-                match self { $(Self::$variant => BinaryRule::$rule(type_set!($class)),)* }
-            }
-
-            /// The algebraic laws that hold.
-            pub const fn laws(self) -> &'static [Law] {
-                match self { $(Self::$variant => &[$(Law::$law),*],)* }
-            }
-
-            /// What a NaN operand does.
-            pub const fn nan_rule(self) -> NanRule {
-                match self { $(Self::$variant => NanRule::$nan,)* }
-            }
-
-            /// How far a device may be off, for float operands.
-            pub const fn bound(self) -> ErrorBound {
-                match self { $(Self::$variant => ErrorBound::$bound $(($($b)*))? $({$($bf)*})?,)* }
-            }
-
             /// The evaluation on bits for a first operand of type `ty`; `None` if the rule refuses it.
             pub fn kernel(self, ty: DataType) -> Option<fn(u64, u64) -> u64> {
                 match self { $(Self::$variant => { $(for_class!($group, arm($rule ty, $eval));)* })* }
@@ -196,6 +176,7 @@ macro_rules! define {
 }
 
 binary_ops!(define);
+binary_ops!(pure_columns(BinaryOp BinaryRule));
 
 impl BinaryOp {
     /// The op's value, if its rule allows the operands.

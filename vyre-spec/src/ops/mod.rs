@@ -190,3 +190,34 @@ macro_rules! op_enum {
     };
 }
 pub(crate) use op_enum;
+
+/// What the rows of pure ops state beside their evaluation: type rule, laws, NaN rule and error bound.
+macro_rules! pure_columns {
+    (($enum:ident $rules:ident) $($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident),
+        sym: $sym:literal $prec:literal, rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident,
+        bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?, native: $native:ident $(($($nname:ident)*))?,
+        lower: $lower:ident, eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
+        impl $enum {
+            /// How the result type follows from the operands'.
+            pub const fn rule(self) -> $rules {
+                match self { $(Self::$variant => $rules::$rule(type_set!($class)),)* }
+            }
+
+            /// The algebraic laws that hold.
+            pub const fn laws(self) -> &'static [Law] {
+                match self { $(Self::$variant => &[$(Law::$law),*],)* }
+            }
+
+            /// What a NaN operand does.
+            pub const fn nan_rule(self) -> NanRule {
+                match self { $(Self::$variant => NanRule::$nan,)* }
+            }
+
+            /// How far a device may be off, for float operands.
+            pub const fn bound(self) -> ErrorBound {
+                match self { $(Self::$variant => ErrorBound::$bound $(($($b)*))? $({$($bf)*})?,)* }
+            }
+        }
+    };
+}
+pub(crate) use pure_columns;

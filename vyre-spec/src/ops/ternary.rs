@@ -1,6 +1,6 @@
 //! Ops of three operands.
 
-use super::{Law, call3, for_class, op_enum, type_set};
+use super::{Law, call3, for_class, op_enum, pure_columns, type_set};
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value};
 
 /// The ternary op table; see [the module](crate::ops) for the row format.
@@ -81,26 +81,6 @@ macro_rules! define {
         }
 
         impl TernaryOp {
-            /// How the result type follows from the operands'.
-            pub const fn rule(self) -> TernaryRule {
-                match self { $(Self::$variant => TernaryRule::$rule(type_set!($class)),)* }
-            }
-
-            /// The algebraic laws that hold.
-            pub const fn laws(self) -> &'static [Law] {
-                match self { $(Self::$variant => &[$(Law::$law),*],)* }
-            }
-
-            /// What a NaN operand does.
-            pub const fn nan_rule(self) -> NanRule {
-                match self { $(Self::$variant => NanRule::$nan,)* }
-            }
-
-            /// How far a device may be off, for float operands.
-            pub const fn bound(self) -> ErrorBound {
-                match self { $(Self::$variant => ErrorBound::$bound $(($($b)*))? $({$($bf)*})?,)* }
-            }
-
             /// The evaluation on bits for a second and third operand of type `ty`; `None` if the rule
             /// refuses it.
             pub fn kernel(self, ty: DataType) -> Option<fn(u64, u64, u64) -> u64> {
@@ -112,6 +92,7 @@ macro_rules! define {
 }
 
 ternary_ops!(define);
+ternary_ops!(pure_columns(TernaryOp TernaryRule));
 
 impl TernaryOp {
     /// The op's value, if its rule allows the operands.

@@ -1,6 +1,6 @@
 //! Ops of one operand.
 
-use super::{Law, call1, for_class, op_enum, type_set};
+use super::{Law, call1, for_class, op_enum, pure_columns, type_set};
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value};
 
 /// The unary op table; see [the module](crate::ops) for the row format.
@@ -147,26 +147,6 @@ macro_rules! define {
         }
 
         impl UnaryOp {
-            /// How the result type follows from the operand's.
-            pub const fn rule(self) -> UnaryRule {
-                match self { $(Self::$variant => UnaryRule::$rule(type_set!($class)),)* }
-            }
-
-            /// The algebraic laws that hold.
-            pub const fn laws(self) -> &'static [Law] {
-                match self { $(Self::$variant => &[$(Law::$law),*],)* }
-            }
-
-            /// What a NaN operand does.
-            pub const fn nan_rule(self) -> NanRule {
-                match self { $(Self::$variant => NanRule::$nan,)* }
-            }
-
-            /// How far a device may be off.
-            pub const fn bound(self) -> ErrorBound {
-                match self { $(Self::$variant => ErrorBound::$bound $(($($b)*))? $({$($bf)*})?,)* }
-            }
-
             /// The evaluation on bits for an operand of type `ty`; `None` if the rule refuses it.
             pub fn kernel(self, ty: DataType) -> Option<fn(u64) -> u64> {
                 match self { $(Self::$variant => { $(for_class!($group, arm(ty, $eval));)* })* }
@@ -177,6 +157,7 @@ macro_rules! define {
 }
 
 unary_ops!(define);
+unary_ops!(pure_columns(UnaryOp UnaryRule));
 
 impl UnaryOp {
     /// The op's value, if its rule allows the operand.
