@@ -7,7 +7,7 @@ use vyre_spec::Value;
 use crate::check::{Checked, check};
 use crate::ir::{
     Arena, Buffer, Count, Expr, ExprId, ExtentId, Launch, Node, NodeId, Place, PrivateId, Program, RegionId,
-    SharedId, VarId,
+    SharedId,
 };
 
 /// What is to change.
@@ -23,7 +23,8 @@ pub(super) struct Edits {
     pub(super) aliases: BTreeMap<ExprId, ExprId>,
 }
 
-/// A checked program with the edits made, and without variables and arrays that nothing uses; `None` if the checker refuses it.
+/// A checked program with the edits made, and without variables and arrays that nothing uses; `None` if the
+/// checker refuses it.
 pub(super) fn rebuild(program: &Checked<Program>, edits: &Edits) -> Option<Checked<Program>> {
     let kept = kept_nodes(program, edits);
     let mut arena = Arena::with_declarations_of(program);
@@ -112,8 +113,8 @@ fn exprs(
     map
 }
 
-/// The program without variables that no node declares (whose uses the checker refuses anyway) and without
-/// shared and private arrays that no node addresses.
+/// The program without shared and private arrays that no node addresses; normal form itself leaves out
+/// variables that no node names.
 fn without_unused(program: &Program) -> Option<Program> {
     let mut arena = Arena::new(program.name());
     let mut extents = Vec::new();
@@ -138,14 +139,6 @@ fn without_unused(program: &Program) -> Option<Program> {
     };
     arena.set_launch(launch);
     let places: BTreeSet<Place> = program.nodes().iter().filter_map(Node::place).collect();
-    let vars: BTreeSet<VarId> = program
-        .nodes()
-        .iter()
-        .filter_map(|node| match *node {
-            Node::Declare { var, .. } => Some(var),
-            _ => None,
-        })
-        .collect();
     let mut shared = BTreeMap::new();
     for (i, array) in (0..).map(SharedId::new).zip(program.shared()) {
         if places.contains(&Place::Shared(i)) {
@@ -158,11 +151,8 @@ fn without_unused(program: &Program) -> Option<Program> {
             privates.insert(i, arena.private(array.clone()));
         }
     }
-    let mut kept_vars = BTreeMap::new();
-    for (i, var) in (0..).map(VarId::new).zip(program.vars()) {
-        if vars.contains(&i) {
-            kept_vars.insert(i, arena.var(var.clone()));
-        }
+    for var in program.vars() {
+        arena.var(var.clone());
     }
     let place = |place: Place| match place {
         Place::Shared(id) => shared.get(&id).copied().map(Place::Shared),
@@ -182,9 +172,6 @@ fn without_unused(program: &Program) -> Option<Program> {
         match &mut node {
             Node::Load { place: p, .. } | Node::Store { place: p, .. } | Node::Atomic { place: p, .. } => {
                 *p = place(*p)?;
-            }
-            Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } => {
-                *var = *kept_vars.get(var)?;
             }
             _ => {}
         }
