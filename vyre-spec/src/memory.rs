@@ -1,5 +1,7 @@
 //! The memory model's vocabulary: buffer access, barrier orderings and built-in values.
 
+use std::fmt;
+
 /// How a program uses a buffer, and so whether it is an input, an output or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -176,5 +178,14 @@ impl BuiltIn {
     /// Whether a domain launch offers it (the others belong to workgroup launches).
     pub const fn in_domain(self) -> bool {
         matches!(self, Self::Point(_) | Self::Extent(_))
+    }
+}
+
+impl fmt::Display for BuiltIn {
+    /// As in text form, such as `global_id.x`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, axis) = self.name();
+        f.write_str(name)?;
+        axis.map_or(Ok(()), |axis| write!(f, ".{}", axis.name()))
     }
 }

@@ -26,8 +26,6 @@ pub(crate) fn check(program: &Program, facts: &mut Facts, findings: &mut Vec<Dia
             facts.has_subgroup = true;
         }
         if built_in.in_domain() != domain {
-            let (name, axis) = built_in.name();
-            let dot = axis.map_or(String::new(), |axis| format!(".{}", axis.name()));
             let (kind, help) = if domain {
                 ("a domain", "a domain has no workgroups: use `point`, or launch workgroups")
             } else {
@@ -37,7 +35,7 @@ pub(crate) fn check(program: &Program, facts: &mut Facts, findings: &mut Vec<Dia
                 Diagnostic::new(
                     Code::LaunchKind,
                     Site::Expr(id),
-                    format!("`{name}{dot}` does not exist in {kind} launch"),
+                    format!("`{built_in}` does not exist in {kind} launch"),
                 )
                 .with_help(help),
             );

@@ -4,6 +4,8 @@
 //! * No table has more than [`MAX_TABLE`] entries, so that what later stages derive from them fits a `u32`.
 //! * A trap's code is below the one that loop limits use.
 
+use vyre_spec::TRAP_LOOP_LIMIT;
+
 use crate::diag::{Code, Diagnostic, Site};
 use crate::ir::{Node, Program};
 
@@ -14,9 +16,6 @@ pub const MAX_NESTING: u32 = 256;
 
 /// How many expressions, nodes, regions, extents or declarations of one kind a program may have.
 pub const MAX_TABLE: usize = 1 << 24;
-
-/// The trap code that means a loop passed its trip limit.
-const LOOP_LIMIT_CODE: u32 = u32::MAX;
 
 pub(crate) fn check(program: &Program, tree: &Tree, findings: &mut Vec<Diagnostic>) {
     let tables = [
@@ -44,8 +43,8 @@ pub(crate) fn check(program: &Program, tree: &Tree, findings: &mut Vec<Diagnosti
                 let message = format!("control nests more than {MAX_NESTING} deep");
                 (message, "combine conditions with `&`, or split the program")
             }
-            Node::Trap { code: LOOP_LIMIT_CODE, .. } => {
-                let message = format!("trap code {LOOP_LIMIT_CODE} is the one that loop limits use");
+            Node::Trap { code: TRAP_LOOP_LIMIT, .. } => {
+                let message = format!("trap code {TRAP_LOOP_LIMIT} is the one that loop limits use");
                 (message, "use a smaller code")
             }
             _ => continue,

@@ -46,7 +46,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
 ];
 
 /// Whether a word has a meaning of its own in the text form.
-pub fn is_reserved(word: &str) -> bool {
+pub(crate) fn is_reserved(word: &str) -> bool {
     KEYWORDS.contains(&word)
         || DataType::from_name(word).is_some()
         || Access::ALL.iter().any(|access| access.name() == word)
@@ -60,7 +60,7 @@ pub fn is_reserved(word: &str) -> bool {
 }
 
 /// Whether a word is an identifier.
-pub fn is_identifier(word: &str) -> bool {
+pub(crate) fn is_identifier(word: &str) -> bool {
     let mut bytes = word.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')

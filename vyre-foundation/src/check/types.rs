@@ -128,7 +128,8 @@ impl Types<'_> {
             Expr::BuiltIn(_) | Expr::Length(_) => Some(DataType::U32),
             Expr::Result(node) => self.result(node),
             Expr::LoopVar(node) => match *self.program.node(node) {
-                Node::For { start, .. } => self.loop_variable(start),
+                // The start may be numbered after the variable only where dominance is wrong.
+                Node::For { start, .. } => self.of(start),
                 _ => None,
             },
             Expr::Unary(op, a) => {
@@ -173,11 +174,6 @@ impl Types<'_> {
                 allowed.then_some(to)
             }
         }
-    }
-
-    fn loop_variable(&self, start: ExprId) -> Option<DataType> {
-        // The start may be numbered after the variable only where dominance is wrong.
-        self.of(start)
     }
 
     fn result(&self, node: NodeId) -> Option<DataType> {

@@ -236,13 +236,11 @@ fn explain(program: &Program, tree: &Tree, graph: &Graph, id: NodeId) -> Vec<(Si
     match graph.origin(Point::Flow(id)) {
         Point::Expr(expr) => {
             if let Expr::BuiltIn(built_in) = *program.expr(expr) {
-                let (name, axis) = built_in.name();
-                let dot = axis.map_or(String::new(), |axis| format!(".{}", axis.name()));
                 let among = match built_in_uniformity(program, built_in) {
                     Uniformity::Workgroup => "workgroups",
                     _ => "invocations",
                 };
-                add(Site::Expr(expr), format!("`{name}{dot}` differs among {among}"));
+                add(Site::Expr(expr), format!("`{built_in}` differs among {among}"));
             }
         }
         Point::Effect(node) => {

@@ -1,6 +1,6 @@
 //! The operations of host-side extents in text and wire form, one row each.
 
-use crate::ir::{Extent, ExtentId};
+use super::{Extent, ExtentId};
 
 /// One operation of two extents.
 #[derive(Clone, Copy)]

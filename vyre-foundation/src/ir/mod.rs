@@ -7,13 +7,17 @@
 mod arena;
 mod decl;
 mod expr;
+mod extent;
 mod ids;
 mod node;
+mod normal;
 mod program;
 
-pub use arena::{Arena, ArenaError, Renumbering};
+pub use arena::{Arena, ArenaError};
 pub use decl::{Array, Buffer, Count, Extent, Launch, Param, Variable};
 pub use expr::Expr;
+pub(crate) use extent::ExtentOp;
 pub use ids::{BufferId, ExprId, ExtentId, NodeId, ParamId, PrivateId, RegionId, SharedId, VarId};
 pub use node::{Node, Place};
+pub use normal::Renumbering;
 pub use program::Program;

@@ -4,7 +4,7 @@
 //! reads: it is total, so computing it early is sound, and loop invariants leave their loops by
 //! themselves. What reads neither node nor invocation is computed here, once.
 
-use vyre_spec::{Axis, BuiltIn, DataType, MemoryOrdering, Value};
+use vyre_spec::{BuiltIn, DataType, MemoryOrdering, Value};
 
 use super::MachineError;
 use super::code::{Array, Code, Counted, Instr, IntType, Modify, Pc, Reg, Space, Subgroup};
@@ -409,20 +409,5 @@ impl<'p> Compiler<'p> {
             Place::Shared(id) => (Space::Shared, buffers + id.raw()),
             Place::Private(id) => (Space::Private, buffers + shared + id.raw()),
         }
-    }
-}
-
-/// The value that a launch gives an invocation.
-pub(super) fn built_in(built_in: BuiltIn, ids: &super::group::Ids) -> u64 {
-    let at = |values: [u32; 3], axis: Axis| u64::from(values[axis.index()]);
-    match built_in {
-        BuiltIn::Point(axis) | BuiltIn::GlobalId(axis) => at(ids.global, axis),
-        BuiltIn::LocalId(axis) => at(ids.local, axis),
-        BuiltIn::LocalIndex => u64::from(ids.local_index),
-        BuiltIn::WorkgroupId(axis) => at(ids.group, axis),
-        BuiltIn::SubgroupLane => u64::from(ids.local_index % ids.subgroup_size),
-        BuiltIn::SubgroupId => u64::from(ids.local_index / ids.subgroup_size),
-        // Fixed by the launch: computed at compile time.
-        BuiltIn::Extent(_) | BuiltIn::WorkgroupCount(_) | BuiltIn::SubgroupSize => 0,
     }
 }

@@ -1,9 +1,8 @@
 //! A workgroup under execution: its invocations, shared memory, and where they wait for one another.
 
-use vyre_spec::MemoryOrdering;
+use vyre_spec::{Axis, BuiltIn, MemoryOrdering};
 
 use super::code::{Code, Instr, Pc};
-use super::compile::built_in;
 use super::observe::Observer;
 use crate::launch::ResolvedLaunch;
 
@@ -82,11 +81,28 @@ impl Shape {
 
 /// The ids of an invocation.
 pub(super) struct Ids {
-    pub(super) global: [u32; 3],
-    pub(super) local: [u32; 3],
-    pub(super) local_index: u32,
-    pub(super) group: [u32; 3],
-    pub(super) subgroup_size: u32,
+    global: [u32; 3],
+    local: [u32; 3],
+    local_index: u32,
+    group: [u32; 3],
+    subgroup_size: u32,
+}
+
+impl Ids {
+    /// The value that the launch gives the invocation.
+    fn built_in(&self, built_in: BuiltIn) -> u64 {
+        let at = |values: [u32; 3], axis: Axis| u64::from(values[axis.index()]);
+        match built_in {
+            BuiltIn::Point(axis) | BuiltIn::GlobalId(axis) => at(self.global, axis),
+            BuiltIn::LocalId(axis) => at(self.local, axis),
+            BuiltIn::LocalIndex => u64::from(self.local_index),
+            BuiltIn::WorkgroupId(axis) => at(self.group, axis),
+            BuiltIn::SubgroupLane => u64::from(self.local_index % self.subgroup_size),
+            BuiltIn::SubgroupId => u64::from(self.local_index / self.subgroup_size),
+            // Fixed by the launch: computed at compile time.
+            BuiltIn::Extent(_) | BuiltIn::WorkgroupCount(_) | BuiltIn::SubgroupSize => 0,
+        }
+    }
 }
 
 /// Whether an invocation can go on.
@@ -128,7 +144,7 @@ impl Invocation {
         if !code.built_ins.is_empty() {
             let ids = shape.ids(group, lane);
             for &(reg, which) in &code.built_ins {
-                self.regs[reg as usize] = built_in(which, &ids);
+                self.regs[reg as usize] = ids.built_in(which);
             }
         }
     }

@@ -6,7 +6,6 @@
 //! grammar.
 
 mod error;
-pub(crate) mod extent;
 mod infer;
 mod lex;
 mod literal;

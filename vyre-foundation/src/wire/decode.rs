@@ -5,11 +5,11 @@ use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp}
 use vyre_spec::{Access, BuiltIn, DataType, MemoryOrdering, Value};
 
 use super::{HASH, MAGIC, VERSION, WireError, encode_unsealed, tags};
+use crate::ir::ExtentOp;
 use crate::ir::{
     Arena, Array, Buffer, BufferId, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Param,
     ParamId, Place, PrivateId, Program, RegionId, SharedId, VarId, Variable,
 };
-use crate::text::extent::ExtentOp;
 
 type Wire<T> = Result<T, WireError>;
 

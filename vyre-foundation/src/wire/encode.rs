@@ -3,8 +3,8 @@
 use vyre_spec::BuiltIn;
 
 use super::{MAGIC, VERSION, tags};
+use crate::ir::ExtentOp;
 use crate::ir::{Array, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, Place, Program, RegionId};
-use crate::text::extent::ExtentOp;
 
 /// The program's canonical bytes.
 pub fn encode(program: &Program) -> Vec<u8> {

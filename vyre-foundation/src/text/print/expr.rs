@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use vyre_spec::DataType;
 use vyre_spec::ops::BinaryRule;
-use vyre_spec::{BuiltIn, DataType};
 
 use super::Printer;
 use crate::ir::{Expr, ExprId, NodeId};
@@ -64,7 +64,7 @@ impl Printer<'_> {
         match *program.expr(id) {
             Expr::Literal(value) => literal::write(&mut self.out, value),
             Expr::Param(id) => self.name(&program.param(id).name),
-            Expr::BuiltIn(b) => self.built_in(b),
+            Expr::BuiltIn(b) => self.push(&b.to_string()),
             Expr::Length(id) => {
                 self.push("len(");
                 self.name(&program.buffer(id).name);
@@ -123,15 +123,6 @@ impl Printer<'_> {
             _ => None,
         };
         symbol.map_or(ATOM, |(_, precedence)| precedence)
-    }
-
-    fn built_in(&mut self, b: BuiltIn) {
-        let (name, axis) = b.name();
-        self.push(name);
-        if let Some(axis) = axis {
-            self.push(".");
-            self.push(axis.name());
-        }
     }
 
     /// A node's result or loop variable: by name where that is in scope, else by the node's number.

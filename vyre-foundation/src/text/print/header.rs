@@ -1,8 +1,8 @@
 //! Declarations and the launch.
 
 use super::Printer;
+use crate::ir::ExtentOp;
 use crate::ir::{Array, Count, Extent, ExtentId, Launch, Node};
-use crate::text::extent::ExtentOp;
 use crate::text::words::write_program_name;
 
 /// Nested operations that an extent's text may have; deeper and shared ones are named.
