@@ -84,15 +84,10 @@ pub enum WriteError {
     /// The blocks nest so deep that naga needs a thread with more stack, and there is none.
     #[error("no thread for the kernel's deeply nested blocks: {0}")]
     Thread(#[from] std::io::Error),
-    /// The module has no entry point that the target can express.
-    #[error("no {target} for this kernel: its entry point cannot be written: {reason}")]
-    EntryPoint {
-        /// The target language.
-        target: &'static str,
-        /// What naga says.
-        reason: naga::back::msl::EntryPointError,
-    },
-    /// As [`WriteError::EntryPoint`], from the HLSL writer.
+    /// The module has no entry point that MSL can express.
+    #[error("no MSL for this kernel: its entry point cannot be written: {0}")]
+    MslEntryPoint(naga::back::msl::EntryPointError),
+    /// The module has no entry point that HLSL can express.
     #[error("no HLSL for this kernel: its entry point cannot be written: {0}")]
     HlslEntryPoint(naga::back::hlsl::EntryPointError),
 }

@@ -10,6 +10,14 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use crate::stack::with_stack;
 use crate::{Emitted, WriteError};
 
+/// No bounds checks: lowering wrote those that are needed.
+pub(crate) const UNCHECKED: BoundsCheckPolicies = BoundsCheckPolicies {
+    index: BoundsCheckPolicy::Unchecked,
+    buffer: BoundsCheckPolicy::Unchecked,
+    image_load: BoundsCheckPolicy::Unchecked,
+    binding_array: BoundsCheckPolicy::Unchecked,
+};
+
 /// What SPIR-V to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpirvOptions {
@@ -38,16 +46,10 @@ impl Default for SpirvOptions {
 pub fn to_spirv(emitted: &Emitted, options: &SpirvOptions) -> Result<Vec<u32>, WriteError> {
     let mut flags = WriterFlags::empty();
     flags.set(WriterFlags::DEBUG, options.names);
-    let unchecked = BoundsCheckPolicy::Unchecked;
     let writer = spv::Options {
         lang_version: options.version,
         flags,
-        bounds_check_policies: BoundsCheckPolicies {
-            index: unchecked,
-            buffer: unchecked,
-            image_load: unchecked,
-            binding_array: unchecked,
-        },
+        bounds_check_policies: UNCHECKED,
         zero_initialize_workgroup_memory: ZeroInitializeWorkgroupMemoryMode::None,
         force_loop_bounding: false,
         emit_int_div_checks: false,

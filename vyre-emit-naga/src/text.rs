@@ -5,8 +5,8 @@
 
 use naga::ShaderStage;
 use naga::back::{hlsl, msl, wgsl};
-use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 
+use crate::spirv::UNCHECKED;
 use crate::stack::with_stack;
 use crate::{Emitted, WriteError};
 
@@ -24,9 +24,8 @@ pub fn to_wgsl(emitted: &Emitted) -> Result<String, WriteError> {
 ///
 /// # Errors
 ///
-/// [`WriteError::Msl`] or [`WriteError::EntryPoint`] if MSL lacks something that the module uses.
+/// [`WriteError::Msl`] or [`WriteError::MslEntryPoint`] if MSL lacks something that the module uses.
 pub fn to_msl(emitted: &Emitted) -> Result<String, WriteError> {
-    let unchecked = BoundsCheckPolicy::Unchecked;
     let mut resources = msl::EntryPointResources::default();
     for (binding, global) in
         (0u8..=u8::MAX).zip(emitted.module.global_variables.iter().filter_map(|(_, global)| global.binding))
@@ -41,12 +40,7 @@ pub fn to_msl(emitted: &Emitted) -> Result<String, WriteError> {
     let options = msl::Options {
         lang_version: (2, 4),
         per_entry_point_map: [(emitted.entry_point.clone(), resources)].into_iter().collect(),
-        bounds_check_policies: BoundsCheckPolicies {
-            index: unchecked,
-            buffer: unchecked,
-            image_load: unchecked,
-            binding_array: unchecked,
-        },
+        bounds_check_policies: UNCHECKED,
         zero_initialize_workgroup_memory: false,
         force_loop_bounding: false,
         emit_int_div_checks: false,
@@ -57,7 +51,7 @@ pub fn to_msl(emitted: &Emitted) -> Result<String, WriteError> {
         msl::write_string(&emitted.module, &emitted.info, &options, &pipeline)
     })??;
     for name in info.entry_point_names {
-        name.map_err(|reason| WriteError::EntryPoint { target: "MSL", reason })?;
+        name.map_err(WriteError::MslEntryPoint)?;
     }
     Ok(text)
 }
