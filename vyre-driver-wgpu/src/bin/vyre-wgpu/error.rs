@@ -93,11 +93,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Form(#[from] vyre_emit_naga::WriteError),
     #[cfg(feature = "cli")]
-    #[error(
-        "the device differs from the reference machine in {count} of {of} elements of `{buffer}`, first in \
-         element {first}: {got} instead of {want}; nothing was written"
-    )]
-    Differs { buffer: String, count: usize, of: usize, first: usize, got: String, want: String },
+    #[error("the device differs from the reference machine in `{buffer}`: {mismatch}; nothing was written")]
+    Differs { buffer: String, mismatch: vyre_spec::Mismatch },
 }
 
 impl CliError {

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use vyre_foundation::check::{Checked, check};
-use vyre_foundation::diag::Diagnostic;
+use vyre_foundation::diag::{Diagnostic, render};
 use vyre_foundation::ir::Program;
-use vyre_foundation::text::{self, SourceMap, TextError};
+use vyre_foundation::text::{self, SourceMap};
 
 use crate::error::CliError;
 
@@ -18,12 +18,23 @@ pub(crate) struct Loaded<'a> {
     map: SourceMap,
 }
 
+/// How many parse errors are shown; one repeated in each line of a long program need not be.
+const SHOWN: usize = 100;
+
 /// Reads, parses and checks a program.
 pub(crate) fn load(path: &Path) -> Result<Loaded<'_>, CliError> {
     let text = fs::read_to_string(path).map_err(|source| CliError::Read { path: path.to_owned(), source })?;
     let (program, map) = match text::parse(&text) {
         Ok(parsed) => parsed,
-        Err(errors) => return Err(findings(path, &text, &errors)),
+        Err(errors) => {
+            let name = path.display().to_string();
+            let shown = errors.iter().take(SHOWN);
+            let mut rendered: String = shown.map(|error| error.render(&name, &text)).collect();
+            if errors.len() > SHOWN {
+                rendered += &format!("and {} more findings\n\n", errors.len() - SHOWN);
+            }
+            return Err(CliError::Findings { path: path.to_owned(), count: errors.len(), rendered });
+        }
     };
     match check(program) {
         Ok(program) => Ok(Loaded { program, path, text, map }),
@@ -39,27 +50,6 @@ impl Loaded<'_> {
 }
 
 fn located(path: &Path, text: &str, map: &SourceMap, diagnostics: &[Diagnostic]) -> CliError {
-    let place = |d: &Diagnostic| TextError {
-        code: d.code,
-        span: map.span(d.site),
-        line: 0,
-        column: 0,
-        message: d.message.clone(),
-        related: d.related.iter().map(|(site, label)| (map.span(*site), label.clone())).collect(),
-        help: d.help.clone(),
-    };
-    let errors: Vec<TextError> = diagnostics.iter().map(place).collect();
-    findings(path, text, &errors)
-}
-
-/// How many findings are shown; an error repeated in each line of a long program need not be.
-const SHOWN: usize = 100;
-
-fn findings(path: &Path, text: &str, errors: &[TextError]) -> CliError {
-    let name = path.display().to_string();
-    let mut rendered: String = errors.iter().take(SHOWN).map(|error| error.render(&name, text)).collect();
-    if errors.len() > SHOWN {
-        rendered += &format!("and {} more findings\n\n", errors.len() - SHOWN);
-    }
-    CliError::Findings { path: path.to_owned(), count: errors.len(), rendered }
+    let rendered = render(diagnostics, map, &path.display().to_string(), text);
+    CliError::Findings { path: path.to_owned(), count: diagnostics.len(), rendered }
 }

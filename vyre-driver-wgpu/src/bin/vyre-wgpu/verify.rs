@@ -4,7 +4,7 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
 use vyre_foundation::machine::{self, MachineOptions};
-use vyre_spec::{Comparison, DataType, ErrorBound, Value};
+use vyre_spec::{Comparison, ErrorBound};
 
 use crate::error::CliError;
 
@@ -38,34 +38,17 @@ pub(crate) fn compare(
         Some(ulp) => Comparison { bound: ErrorBound::Ulp(ulp), operand: 0.0 },
     };
     for ((buffer, got), want) in program.outputs().map(|id| program.buffer(id)).zip(got).zip(want) {
-        let (got, want) = (values(buffer.element, got), values(buffer.element, want));
-        // Both have the length that the launch gave the buffer.
-        let of = want.len().max(got.len());
-        let mut pairs = want.zip(got).enumerate().filter(|(_, (want, got))| !comparison.accepts(*want, *got));
-        if let Some((first, (want, got))) = pairs.next() {
-            return Err(CliError::Differs {
-                buffer: buffer.name.clone(),
-                count: 1 + pairs.count(),
-                of,
-                first,
-                got: format!("{got:?}"),
-                want: format!("{want:?}"),
-            });
-        }
+        comparison
+            .outputs(buffer.element, want, got)
+            .map_err(|mismatch| CliError::Differs { buffer: buffer.name.clone(), mismatch })?;
     }
     Ok(())
-}
-
-fn values(element: DataType, bytes: &[u8]) -> impl ExactSizeIterator<Item = Value> + '_ {
-    bytes.chunks_exact(element.size() as usize).map(move |chunk| {
-        let bits = chunk.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-        Value::from_bits(element, bits)
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use vyre_foundation::build::Kernel;
+    use vyre_spec::Mismatch;
 
     use super::*;
 
@@ -78,7 +61,9 @@ mod tests {
         let bytes = |x: &[f32]| vec![x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()];
         match compare(&program, &bytes(got), &bytes(want), tolerance) {
             Ok(()) => None,
-            Err(CliError::Differs { count, first, .. }) => Some((count, first)),
+            Err(CliError::Differs { mismatch: Mismatch::Element { count, element, .. }, .. }) => {
+                Some((count, element))
+            }
             Err(other) => panic!("{other}"),
         }
     }
