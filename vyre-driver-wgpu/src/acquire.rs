@@ -212,10 +212,14 @@ fn inspect(index: usize, adapter: &Adapter, allow_software: bool) -> (AdapterRep
     };
     let kind = if software { "software" } else { kind_name(info.device_type) };
     let score = if software { 0 } else { 10 * kind_score(info.device_type) } + api_score(info.backend);
-    let driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
-    let report =
-        AdapterReport { index, name: info.name, api: info.backend.to_string(), kind, driver, refusal };
+    let (driver, api) = (driver(&info), info.backend.to_string());
+    let report = AdapterReport { index, name: info.name, api, kind, driver, refusal };
     (report, score)
+}
+
+/// The driver's name and version.
+pub(crate) fn driver(info: &wgpu::AdapterInfo) -> String {
+    format!("{} {}", info.driver, info.driver_info).trim().to_owned()
 }
 
 /// Whether the adapter runs on the CPU. Drivers do not all say so by type.

@@ -35,7 +35,6 @@ pub(crate) fn pipeline(
         options: Some(options.clone()),
         plain: build(core, program, options)?,
         folded: OnceLock::new(),
-        stores_all: Vec::new(),
     };
     Ok(core.pipelines.insert(key, Arc::new(pipeline)))
 }

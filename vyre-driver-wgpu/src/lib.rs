@@ -1,4 +1,7 @@
-//! The wgpu backend of Vyre: runs checked compute programs on Vulkan, DX12 and Metal devices
+//! The wgpu backend of Vyre: runs checked compute programs on Vulkan, DX12 and Metal devices.
+//!
+//! [`WgpuBackend`] opens an adapter and implements the contract of `vyre-driver`. Its way from a program to a
+//! kernel is one function (`compile`), its way from a command list to a submission another (`exec`).
 #![deny(unsafe_code)]
 
 #[cfg(target_family = "wasm")]

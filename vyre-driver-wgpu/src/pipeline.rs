@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use vyre_driver::{BackendError, BackendInstance, CompiledPipeline};
 use vyre_foundation::check::Checked;
-use vyre_foundation::ir::{BufferId, Program};
+use vyre_foundation::ir::Program;
 use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_spec::CompileOptions;
 
@@ -41,8 +41,6 @@ pub struct WgpuPipeline {
     pub(crate) options: Option<CompileOptions>,
     pub(crate) plain: Compiled,
     pub(crate) folded: OnceLock<Compiled>,
-    /// For each buffer, whether every element is proven to be stored.
-    pub(crate) stores_all: Vec<bool>,
 }
 
 impl WgpuPipeline {
@@ -70,10 +68,6 @@ impl WgpuPipeline {
 impl CompiledPipeline for WgpuPipeline {
     fn program(&self) -> &Checked<Program> {
         &self.program
-    }
-
-    fn stores_all(&self, buffer: BufferId) -> bool {
-        self.stores_all.get(buffer.index()).copied().unwrap_or(false)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -3,7 +3,8 @@
 use vyre_spec::{Capability, CapabilitySet, DeviceProfile, Quirks};
 use wgpu::Features;
 
-use crate::acquire::is_software;
+use crate::acquire::{driver, is_software};
+use crate::backend::WGPU_BACKEND_ID;
 use crate::generation::Generation;
 use crate::kernel::takes_spirv;
 
@@ -28,9 +29,9 @@ pub(crate) fn profile_of(generation: &Generation, quirks: Quirks) -> DeviceProfi
         )
         .with_if(Capability::StrictFloat, takes_spirv(generation));
     DeviceProfile {
-        backend: "wgpu".to_owned(),
+        backend: WGPU_BACKEND_ID.to_owned(),
         name: info.name.clone(),
-        driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+        driver: driver(info),
         api: info.backend.to_string(),
         is_software: is_software(info),
         capabilities,

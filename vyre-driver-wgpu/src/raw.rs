@@ -87,7 +87,6 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
         options: None,
         plain: Compiled::new(kernel, descriptor),
         folded: OnceLock::new(),
-        stores_all: Vec::new(),
     };
     Ok(core.pipelines.insert(key, Arc::new(pipeline)))
 }

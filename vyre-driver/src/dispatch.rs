@@ -31,7 +31,7 @@ pub(crate) fn dispatch_checked<B: VyreBackend + ?Sized>(
         bindings.push(Binding { buffer, len });
         if program.buffer(id).access.is_input() {
             list.upload(buffer, 0, inputs.next().copied().unwrap_or_default());
-        } else if !pipeline.stores_all(id) {
+        } else {
             list.push(Command::Fill { to: Span { buffer, offset: 0, len }, byte: 0 });
         }
     }

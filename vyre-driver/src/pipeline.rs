@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use vyre_foundation::check::Checked;
-use vyre_foundation::ir::{BufferId, Program};
+use vyre_foundation::ir::Program;
 
 use crate::BackendError;
 
@@ -13,13 +13,6 @@ use crate::BackendError;
 pub trait CompiledPipeline: Send + Sync + fmt::Debug + 'static {
     /// The program, as it was given to the compiler.
     fn program(&self) -> &Checked<Program>;
-
-    /// Whether every element of a `WriteOnly` buffer is proven to be stored, so that a host dispatch need
-    /// not clear it first.
-    fn stores_all(&self, buffer: BufferId) -> bool {
-        let _ = buffer;
-        false
-    }
 
     /// For the backend's own downcast.
     fn as_any(&self) -> &dyn Any;

@@ -57,9 +57,7 @@ pub fn schedule<'a>(
             }
             None => {
                 let buffer = list.transient(len);
-                if !pipeline.stores_all(id) {
-                    list.push(Command::Fill { to: Span { buffer, offset: 0, len }, byte: 0 });
-                }
+                list.push(Command::Fill { to: Span { buffer, offset: 0, len }, byte: 0 });
                 buffer
             }
         };
