@@ -41,17 +41,13 @@ pub(crate) fn reduction() -> Result<Checked<Program>, BackendError> {
             let lane = group.local_index;
             tile.store(lane, source.load(group.global_id[0]));
             k.barrier(MemoryOrdering::Workgroup);
-            let width = k.var("width", 128u32);
-            k.while_(
-                || width.get().gt(0),
-                || {
-                    k.if_(lane.lt(width.get()), || {
-                        tile.store(lane, tile.load(lane) + tile.load(lane + width.get()));
-                    });
-                    k.barrier(MemoryOrdering::Workgroup);
-                    width.set(width.get() >> 1);
-                },
-            );
+            k.for_(0, 8, |halving| {
+                let width = 128u32 >> halving;
+                k.if_(lane.lt(width), || {
+                    tile.store(lane, tile.load(lane) + tile.load(lane + width));
+                });
+                k.barrier(MemoryOrdering::Workgroup);
+            });
             k.if_(lane.eq(0), || sums.store(group.id[0], tile.load(0u32)));
         });
     }))
