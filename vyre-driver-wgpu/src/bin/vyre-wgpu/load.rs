@@ -18,9 +18,6 @@ pub(crate) struct Loaded<'a> {
     map: SourceMap,
 }
 
-/// How many parse errors are shown; one repeated in each line of a long program need not be.
-const SHOWN: usize = 100;
-
 /// Reads, parses and checks a program.
 pub(crate) fn load(path: &Path) -> Result<Loaded<'_>, CliError> {
     let text = fs::read_to_string(path).map_err(|source| CliError::Read { path: path.to_owned(), source })?;
@@ -28,11 +25,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded<'_>, CliError> {
         Ok(parsed) => parsed,
         Err(errors) => {
             let name = path.display().to_string();
-            let shown = errors.iter().take(SHOWN);
-            let mut rendered: String = shown.map(|error| error.render(&name, &text)).collect();
-            if errors.len() > SHOWN {
-                rendered += &format!("and {} more findings\n\n", errors.len() - SHOWN);
-            }
+            let rendered = errors.iter().map(|error| error.render(&name, &text)).collect();
             return Err(CliError::Findings { path: path.to_owned(), count: errors.len(), rendered });
         }
     };
