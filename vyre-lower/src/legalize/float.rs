@@ -51,15 +51,17 @@ pub(super) fn ne(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
     w.raw1(UnaryOp::Not, equal)
 }
 
-/// Where the driver loses divisors above 2^126, both operands are scaled by 2^-2, which is exact unless the
-/// quotient is 0 anyway.
+/// Where the driver loses finite divisors above 2^126, both operands are scaled by 2^-2, which is exact unless
+/// the quotient is 0 anyway.
 pub(super) fn divide(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
     if !w.quirks.loses_large_divisors {
         return w.raw(op, a, b);
     }
     let bits = w.bitcast(DataType::U32, b);
     let magnitude = w.raw_lit(BinaryOp::BitAnd, bits, MAGNITUDE);
-    let large = w.raw_lit(BinaryOp::Gt, magnitude, TWO_POW_126);
+    // Above 2^126 and below infinity, in one comparison.
+    let above = w.raw_lit(BinaryOp::Sub, magnitude, TWO_POW_126 + 1);
+    let large = w.raw_lit(BinaryOp::Lt, above, INFINITY - (TWO_POW_126 + 1));
     let (quarter, one) = (w.lit(0.25f32), w.lit(1.0f32));
     let scale = w.select(large, quarter, one);
     let (a, b) = (w.raw(BinaryOp::Mul, a, scale), w.raw(BinaryOp::Mul, b, scale));
