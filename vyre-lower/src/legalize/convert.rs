@@ -15,8 +15,11 @@ pub(super) fn convert(w: &mut Writer, op: CastOp, to: DataType, a: InstId) -> In
     match (from, to) {
         _ if from == to => a,
         (DataType::Bool, _) => {
-            let (one, zero) = (w.constant(Value::one(to)), w.constant(Value::zero(to)));
-            w.select(a, one, zero)
+            // Chosen as bits: drivers were seen to negate the choice of a float with the sign of zero lost.
+            let bits = |w: &mut Writer, v: Value| w.constant(Value::from_bits(DataType::U32, v.bits()));
+            let (one, zero) = (bits(w, Value::one(to)), bits(w, Value::zero(to)));
+            let chosen = w.select(a, one, zero);
+            w.bitcast(to, chosen)
         }
         (_, DataType::Bool) => {
             let zero = w.constant(Value::zero(from));

@@ -35,10 +35,6 @@ macro_rules! unary_ops {
             native: Math(ReverseBits), lower: direct,
             eval: { Int: |a| a.reverse_bits() },
             doc: "The bits in reverse order." }
-        FirstTrailingBit = 0x08 first_trailing_bit { ty: Same(Int), sym: "" 0, rust: none, laws: [], nan: None, bound: Exact,
-            native: Math(FirstTrailingBit), lower: direct,
-            eval: { Unsigned: |a| if a == 0 { u32::MAX } else { a.trailing_zeros() }, SignedInt: |a| if a == 0 { -1 } else { a.trailing_zeros() as i32 } },
-            doc: "The number of the lowest one bit; for 0 every bit of the result is one." }
         IsNan = 0x10 is_nan { ty: Predicate(Float), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
             native: none, lower: is_nan,
             eval: { Float: |a| a.is_nan() },
