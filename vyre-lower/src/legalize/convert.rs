@@ -14,6 +14,8 @@ pub(super) fn convert(w: &mut Writer, op: CastOp, to: DataType, a: InstId) -> In
     let from = w.ty(a);
     match (from, to) {
         _ if from == to => a,
+        // The driver would see a literal zero in it, which it may have to be kept from.
+        _ if to.is_float() && w.as_constant(a).is_some_and(|v| v.bits() == 0) => w.literal(Value::zero(to)),
         (DataType::Bool, _) => {
             // Chosen as bits: drivers were seen to negate the choice of a float with the sign of zero lost.
             let bits = |w: &mut Writer, v: Value| w.constant(Value::from_bits(DataType::U32, v.bits()));
