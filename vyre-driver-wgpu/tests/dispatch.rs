@@ -50,6 +50,55 @@ fn the_answer() {
 }
 
 #[test]
+fn one_workgroup_of_one_runs_one_invocation() {
+    let count = Kernel::build("count", |k| {
+        let out = k.read_write::<u32>("out").with_len(1_u64);
+        k.workgroups([1, 1, 1], [1_u64, 1, 1], |_| {
+            out.atomic_add(0_u32, 1_u32);
+        });
+    })
+    .unwrap();
+    let outputs = backend().dispatch_checked(&count, &[&words([5])], &DispatchConfig::default()).unwrap();
+    assert_eq!(outputs, [words([6])]);
+}
+
+#[test]
+fn a_copy_of_1024_words_covers_all_of_them() {
+    let copy = Kernel::build("copy", |k| {
+        let source = k.read_only::<u32>("source");
+        let target = k.write_only::<u32>("target", source.len());
+        k.domain([source.len()], |[i]| target.store(i, source.load(i)));
+    })
+    .unwrap();
+    let source = words((0..1024_u32).map(|i| i.wrapping_mul(0x9E37_79B9) + 1));
+    let outputs = backend().dispatch_checked(&copy, &[&source], &DispatchConfig::default()).unwrap();
+    assert_eq!(outputs, [source]);
+}
+
+#[test]
+fn inputs_of_a_wrong_number_order_or_length_are_refused_by_name() {
+    let program = Kernel::build("two", |k| {
+        let small = k.read_only::<u32>("small").with_len(2_u64);
+        let large = k.read_only::<u32>("large").with_len(8_u64);
+        let out = k.write_only::<u32>("out", 8_u64);
+        k.domain([8_u64], |[i]| out.store(i, small.load(i & 1_u32) + large.load(i)));
+    })
+    .unwrap();
+    let (small, large) = (words([1, 2]), words(0..8));
+    let refusal = |inputs: &[&[u8]]| {
+        backend().dispatch_checked(&program, inputs, &DispatchConfig::default()).unwrap_err().to_string()
+    };
+    assert!(refusal(&[&small]).contains("small, large"), "{}", refusal(&[&small]));
+    let swapped = refusal(&[&large, &small]);
+    assert!(swapped.contains("`small` needs 2 elements (8 bytes), but got 32 bytes"), "{swapped}");
+    let short = refusal(&[&small, &large[..30]]);
+    assert!(short.contains("`large` got 30 bytes"), "{short}");
+    let outputs =
+        backend().dispatch_checked(&program, &[&small, &large], &DispatchConfig::default()).unwrap();
+    assert_eq!(outputs, [words([1, 3, 3, 5, 5, 7, 7, 9])]);
+}
+
+#[test]
 fn elements_that_are_not_stored_come_back_zero() {
     let sparse = Kernel::build("sparse", |k| {
         let n = k.param::<u32>("n");
