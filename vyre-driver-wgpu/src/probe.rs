@@ -22,7 +22,7 @@ use crate::profile::profile_of;
 use crate::{compile, exec};
 
 /// The probed values, one word each.
-const RESULTS: usize = 9;
+const RESULTS: usize = 10;
 /// More trips than the drivers that limit loops allow.
 const TRIPS: u32 = 70_000;
 /// The kernel takes milliseconds.
@@ -78,6 +78,10 @@ fn program() -> Result<Checked<Program>, BackendError> {
             let again = x.load(0_u32);
             out.store(7_u32, (nan.eq(again) | nan.le(again) | nan.ge(again)).convert::<u32>());
             out.store(8_u32, (large / largest).bitcast::<u32>());
+            let special = [nan.exp(), nan.exp2(), nan.log(), nan.log2(), minus_aa.log(), minus_aa.log2()];
+            let kept = special.map(|x| x.is_nan()).into_iter().fold(k.lit(true), |all, x| all & x);
+            let poles = minus_zero.log().is_inf() & minus_zero.log2().is_inf();
+            out.store(9_u32, (kept & poles).convert::<u32>());
         });
     });
     built.map_err(|error| BackendError::Driver { doing: "building the probe", message: error.to_string() })
@@ -114,7 +118,7 @@ fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
 }
 
 /// Compares the results with IEEE 754 and with the full number of trips.
-fn judge([nan, zero, fused, half, doubled, count, state, same, quotient]: [u32; RESULTS]) -> Quirks {
+fn judge([nan, zero, fused, half, doubled, count, state, same, quotient, special]: [u32; RESULTS]) -> Quirks {
     let [_, _, a, minus_aa, least, subnormal, _, _] = inputs();
     let all_trips = state == advance(TRIPS);
     Quirks {
@@ -124,6 +128,7 @@ fn judge([nan, zero, fused, half, doubled, count, state, same, quotient]: [u32; 
         splits_fma: fused != a.mul_add(a, minus_aa).to_bits(),
         folds_self_comparison: same != 0,
         loses_large_divisors: quotient == 0,
+        loses_special_values: special == 0,
         flushes_subnormals: half != (least * 0.5).to_bits() || doubled != (subnormal + subnormal).to_bits(),
     }
 }
@@ -141,7 +146,7 @@ mod tests {
     /// What a device without quirks gives: worked out from the inputs' bits, the quotient in double precision.
     fn ideal() -> [u32; RESULTS] {
         // fma: (1 + 2^-23)² − (1 + 2^-22) = 2^-46. Half of the least normal is 2^-127; 3 + 3 = 6 quanta.
-        [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0, 0x3149_F2CB]
+        [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0, 0x3149_F2CB, 1]
     }
 
     #[test]
@@ -163,6 +168,7 @@ mod tests {
         assert_eq!(with(&[(3, 0)]), Quirks { flushes_subnormals: true, ..none });
         assert_eq!(with(&[(4, 0)]), Quirks { flushes_subnormals: true, ..none });
         assert_eq!(with(&[(7, 1)]), Quirks { folds_self_comparison: true, ..none });
+        assert_eq!(with(&[(9, 0)]), Quirks { loses_special_values: true, ..none });
         assert_eq!(with(&[(8, 0)]), Quirks { loses_large_divisors: true, ..none });
         let early = [(5, 65_535), (6, advance(65_535))];
         assert_eq!(with(&early), Quirks { max_loop_iterations: Some(65_535), ..none });

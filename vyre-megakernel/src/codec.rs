@@ -28,6 +28,7 @@ impl ProfileDigest {
                     splits_fma,
                     folds_self_comparison,
                     loses_large_divisors,
+                    loses_special_values,
                     flushes_subnormals,
                 },
             subgroup_size,
@@ -50,6 +51,7 @@ impl ProfileDigest {
             splits_fma,
             folds_self_comparison,
             loses_large_divisors,
+            loses_special_values,
             flushes_subnormals,
         ] {
             out.u8(u8::from(*flag));

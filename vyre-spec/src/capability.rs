@@ -108,6 +108,8 @@ pub struct Quirks {
     pub folds_self_comparison: bool,
     /// The driver's float division gives 0 for divisors above 2^126.
     pub loses_large_divisors: bool,
+    /// The driver's exponentials and logarithms give numbers for NaN, zero, infinity or below zero.
+    pub loses_special_values: bool,
     /// The driver flushes subnormal f32 results or operands to zero.
     pub flushes_subnormals: bool,
 }

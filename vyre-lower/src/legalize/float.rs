@@ -8,6 +8,8 @@ use crate::writer::Writer;
 
 const MAGNITUDE: u32 = 0x7FFF_FFFF;
 const INFINITY: u32 = 0x7F80_0000;
+const SIGN: u32 = 0x8000_0000;
+const QUIET_NAN: u32 = 0x7FC0_0000;
 const TWO_POW_126: u32 = 0x7E80_0000;
 
 /// Compares the bits below the sign with those of infinity.
@@ -23,6 +25,41 @@ pub(super) fn is_nan(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
 
 pub(super) fn is_inf(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
     magnitude_test(w, BinaryOp::Eq, a)
+}
+
+/// NaN of NaN, where the driver gives a number.
+pub(super) fn exponential(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {
+    let number = w.raw1(op, a);
+    if !w.quirks.loses_special_values {
+        return number;
+    }
+    let nan = magnitude_test(w, BinaryOp::Gt, a);
+    w.select(nan, a, number)
+}
+
+/// Where the driver gives numbers for all operands: −∞ of zero, ∞ of itself, and NaN of NaN and below zero.
+pub(super) fn logarithm(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {
+    let number = w.raw1(op, a);
+    if !w.quirks.loses_special_values {
+        return number;
+    }
+    let bits = w.bitcast(DataType::U32, a);
+    let zero = magnitude_test_of_zero(w, bits);
+    let infinite = w.raw_lit(BinaryOp::Eq, bits, INFINITY);
+    let (minus_infinity, infinity, nan) = (w.lit(SIGN | INFINITY), w.lit(INFINITY), w.lit(QUIET_NAN));
+    let special = w.select(infinite, infinity, nan);
+    let special = w.select(zero, minus_infinity, special);
+    // Positive, not zero and finite, in one comparison.
+    let from_one = w.raw_lit(BinaryOp::Sub, bits, 1u32);
+    let ordinary = w.raw_lit(BinaryOp::Lt, from_one, INFINITY - 1);
+    let number = w.bitcast(DataType::U32, number);
+    let chosen = w.select(ordinary, number, special);
+    w.bitcast(DataType::F32, chosen)
+}
+
+fn magnitude_test_of_zero(w: &mut Writer, bits: InstId) -> InstId {
+    let magnitude = w.raw_lit(BinaryOp::BitAnd, bits, MAGNITUDE);
+    w.raw_lit(BinaryOp::Eq, magnitude, 0u32)
 }
 
 /// Comparisons that hold of an operand and itself, unless it is NaN, which drivers forget where they see that

@@ -19,7 +19,7 @@ use crate::kernel::InstId;
 use crate::writer::Writer;
 
 mod unary_rules {
-    pub(super) use super::float::{is_inf, is_nan};
+    pub(super) use super::float::{exponential, is_inf, is_nan, logarithm};
     use super::{InstId, UnaryOp, Writer};
 
     pub(super) fn direct(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {

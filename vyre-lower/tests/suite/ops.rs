@@ -162,6 +162,7 @@ const QUIRKS: [Quirks; 2] = [
         splits_fma: false,
         folds_self_comparison: false,
         loses_large_divisors: false,
+        loses_special_values: false,
         flushes_subnormals: false,
     },
     Quirks {
@@ -170,6 +171,7 @@ const QUIRKS: [Quirks; 2] = [
         splits_fma: true,
         folds_self_comparison: true,
         loses_large_divisors: true,
+        loses_special_values: true,
         flushes_subnormals: false,
     },
 ];

@@ -68,21 +68,21 @@ macro_rules! unary_ops {
             eval: { Float: |a| (1.0 / f64::from(a).sqrt()) as f32 },
             doc: "The reciprocal of the square root. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Exp = 0x1A exp { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: UlpScaled { base: 3.0, scale: 2.0 },
-            native: Math(Exp), lower: direct,
+            native: Math(Exp), lower: exponential,
             eval: { Float: |a| f64::from(a).exp() as f32 },
             doc: "The natural exponential. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Exp2 = 0x1B exp2 { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: UlpScaled { base: 3.0, scale: 2.0 },
-            native: Math(Exp2), lower: direct,
+            native: Math(Exp2), lower: exponential,
             eval: { Float: |a| f64::from(a).exp2() as f32 },
             doc: "Two to the power of the value. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Log = 0x1C log { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
             bound: AbsoluteInside { absolute: 4.768_371_6e-7, low: 0.5, high: 2.0, ulp: 3.0 },
-            native: Math(Log), lower: direct,
+            native: Math(Log), lower: logarithm,
             eval: { Float: |a| f64::from(a).ln() as f32 },
             doc: "The natural logarithm; NaN below zero. Bound: 2^-21 absolute in [0.5, 2], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Log2 = 0x1D log2 { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
             bound: AbsoluteInside { absolute: 4.768_371_6e-7, low: 0.5, high: 2.0, ulp: 3.0 },
-            native: Math(Log2), lower: direct,
+            native: Math(Log2), lower: logarithm,
             eval: { Float: |a| f64::from(a).log2() as f32 },
             doc: "The binary logarithm; NaN below zero. Bound: 2^-21 absolute in [0.5, 2], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Sin = 0x1E sin { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,

@@ -54,6 +54,9 @@ fn chosen(report: &AdapterReport, choice: Choice, profile: &DeviceProfile) -> St
         quirks
             .loses_large_divisors
             .then(|| "the driver's division loses divisors above 2^126: these are scaled".into()),
+        quirks
+            .loses_special_values
+            .then(|| "the driver's exponentials and logarithms give numbers for NaN, zero or below: these are tested".into()),
         quirks.flushes_subnormals.then(|| "the driver flushes subnormal floats to zero".into()),
     ]
     .into_iter()
@@ -125,6 +128,7 @@ fn machine_readable(adapters: &[AdapterReport]) -> Result<(), CliError> {
                 "splits_fma": profile.quirks.splits_fma,
                 "folds_self_comparison": profile.quirks.folds_self_comparison,
                 "loses_large_divisors": profile.quirks.loses_large_divisors,
+                "loses_special_values": profile.quirks.loses_special_values,
                 "flushes_subnormals": profile.quirks.flushes_subnormals,
             },
         })
