@@ -84,8 +84,3 @@ pub(super) fn edges(ty: DataType) -> Vec<Value> {
 pub(super) fn bytes(values: &[Value]) -> Vec<u8> {
     values.iter().flat_map(|v| (v.bits() as u32).to_le_bytes()).collect()
 }
-
-/// A value from memory form: bool is any word but 0.
-pub(super) fn value(ty: DataType, word: &[u8]) -> Option<Value> {
-    Some(Value::from_bits(ty, u64::from(u32::from_le_bytes(word.try_into().ok()?))))
-}

@@ -8,7 +8,7 @@ use vyre_foundation::ir::{Arena, Buffer, Count, Expr, ExprId, Extent, Launch, No
 use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
 use vyre_spec::{Access, Axis, BuiltIn, Comparison, DataType, ErrorBound, Value};
 
-use super::operands::{bytes, edges, value};
+use super::operands::{bytes, edges};
 use super::{Failure, Report, SuiteError, finished};
 use crate::{DispatchConfig, VyreBackend};
 
@@ -178,7 +178,8 @@ fn run(backend: &dyn VyreBackend, op: Op, form: Form, cases: &[Vec<Value>], repo
         report.compared += 1;
         let first = operands.first().and_then(|v| v.get::<f32>()).unwrap_or(0.0);
         let comparison = Comparison { bound: op.bound(), operand: first };
-        let (Some(want), Some(got)) = (op.eval(operands), value(result, word)) else { continue };
+        let Some(want) = op.eval(operands) else { continue };
+        let got = Value::from_le_bytes(result, word);
         if !comparison.accepts(want, got) {
             report.failures.push(Failure {
                 case: format!("{label} {operands:?}"),
