@@ -48,6 +48,11 @@ pub(crate) enum Error {
          where the Vulkan loader looks; see `ls /usr/share/vulkan/icd.d`"
     )]
     StillNoDriver,
+    #[error(
+        "the package {package} holds no SwiftShader manifest on this system; point VK_DRIVER_FILES at another copy of \
+         vk_swiftshader_icd.json and run the task with --software"
+    )]
+    NoSwiftShader { package: &'static str },
 }
 
 impl Error {

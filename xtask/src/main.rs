@@ -20,6 +20,7 @@ use std::process::ExitCode;
 
 use error::Error;
 use generated::Mode;
+use software::Software;
 use workspace::Workspace;
 
 const USAGE: &str = "\
@@ -33,6 +34,7 @@ Usage: cargo xtask <task>
   test [--software]        run the whole test suite
 
 --software permits a software Vulkan driver, and installs Mesa's through apt when no usable driver is found.
+--software=swiftshader uses SwiftShader, a second software driver, unpacked from a Debian package.
 ";
 
 fn main() -> ExitCode {
@@ -57,11 +59,10 @@ fn task(args: &[&str]) -> Result<(), Error> {
         ["graph", mode @ ("--write" | "--check")] => graph::run(&Workspace::load(None)?, Mode::of(mode)),
         ["readmes", mode @ ("--write" | "--check")] => readmes::run(&Workspace::load(None)?, Mode::of(mode)),
         ["check-features"] => run::check_features(&Workspace::load(None)?),
-        ["demo", software @ ..] if is_software(software) => {
-            run::demo(&Workspace::load(None)?, !software.is_empty())
-        }
-        ["test", software @ ..] if is_software(software) => {
-            run::test(&Workspace::load(None)?, !software.is_empty())
+        [task @ ("demo" | "test"), flags @ ..] => {
+            let software = Software::of(flags).ok_or_else(|| Error::Usage { args: args.join(" ") })?;
+            let workspace = Workspace::load(None)?;
+            if *task == "demo" { run::demo(&workspace, software) } else { run::test(&workspace, software) }
         }
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -69,8 +70,4 @@ fn task(args: &[&str]) -> Result<(), Error> {
         }
         _ => Err(Error::Usage { args: args.join(" ") }),
     }
-}
-
-fn is_software(flags: &[&str]) -> bool {
-    flags.is_empty() || flags == ["--software"]
 }

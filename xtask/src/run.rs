@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use crate::{
     error::Error,
-    software::{self, Environment},
+    software::{self, Environment, Software},
     workspace::{Workspace, features},
 };
 
@@ -22,7 +22,7 @@ const JOBS: &[&str] = &[
 /// With `cli` for the demo too, which does not need it: one build of the dependencies instead of two.
 const COMMAND: [&str; 7] = ["-p", "vyre-driver-wgpu", "--features", "cli", "--bin", "vyre-wgpu", "--"];
 
-pub(crate) fn demo(workspace: &Workspace, software: bool) -> Result<(), Error> {
+pub(crate) fn demo(workspace: &Workspace, software: Software) -> Result<(), Error> {
     let environment = software::prepare(&workspace.root, software)?;
     let root = &workspace.root;
     let demo = [&["run", "--release"], &COMMAND[..], &["demo"]].concat();
@@ -51,9 +51,9 @@ fn write_inputs(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-pub(crate) fn test(workspace: &Workspace, software: bool) -> Result<(), Error> {
+pub(crate) fn test(workspace: &Workspace, software: Software) -> Result<(), Error> {
     let environment = software::prepare(&workspace.root, software)?;
-    if !software {
+    if software == Software::Refused {
         // The tests would each fail for want of a device: say so once.
         let demo = [&["run"], &COMMAND[..], &["demo"]].concat();
         find_device(cargo(&workspace.root, &demo, &environment), software, "test")?;
@@ -80,9 +80,11 @@ pub(crate) fn check_features(workspace: &Workspace) -> Result<(), Error> {
 }
 
 /// Turns the demo's own failure (status 1) into the remedy that this task knows.
-fn find_device(demo: Result<(), Error>, software: bool, task: &'static str) -> Result<(), Error> {
+fn find_device(demo: Result<(), Error>, software: Software, task: &'static str) -> Result<(), Error> {
     match demo {
-        Err(Error::Command { code: Some(1), .. }) if !software => Err(Error::NoDevice { task }),
+        Err(Error::Command { code: Some(1), .. }) if software == Software::Refused => {
+            Err(Error::NoDevice { task })
+        }
         other => other,
     }
 }
@@ -134,8 +136,11 @@ mod tests {
     #[test]
     fn only_the_demos_own_failure_means_no_device() {
         let failed = |code| Err(Error::Command { command: String::new(), code: Some(code) });
-        assert!(matches!(find_device(failed(1), false, "test"), Err(Error::NoDevice { task: "test" })));
-        assert!(matches!(find_device(failed(101), false, "test"), Err(Error::Command { .. })));
-        assert!(matches!(find_device(failed(1), true, "test"), Err(Error::Command { .. })));
+        assert!(matches!(
+            find_device(failed(1), Software::Refused, "test"),
+            Err(Error::NoDevice { task: "test" })
+        ));
+        assert!(matches!(find_device(failed(101), Software::Refused, "test"), Err(Error::Command { .. })));
+        assert!(matches!(find_device(failed(1), Software::Permitted, "test"), Err(Error::Command { .. })));
     }
 }

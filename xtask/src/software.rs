@@ -1,4 +1,5 @@
 //! `--software`: permission to use a software Vulkan driver, and its installation where no driver is usable.
+//! `--software=swiftshader`: the second one, which differs in features, subgroup width and limits.
 
 use std::{
     ffi::OsString,
@@ -13,14 +14,43 @@ use crate::{error::Error, run::status};
 pub(crate) type Environment = Vec<(&'static str, OsString)>;
 
 const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
+/// The Debian package that SwiftShader comes in; it is unpacked, not installed.
+const SWIFTSHADER_PACKAGE: &str = "chromium-common";
+const SWIFTSHADER_MANIFEST: &str = "vk_swiftshader_icd.json";
 
-/// With `software`, makes sure that a Vulkan driver can be found, and gives the environment that permits a software
-/// one. Without it, nothing: the GPU is used or its absence reported.
-pub(crate) fn prepare(root: &Path, software: bool) -> Result<Environment, Error> {
-    if !software {
+/// Which software drivers a task may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Software {
+    /// None: the GPU is used, or its absence reported.
+    Refused,
+    /// Whatever the system has; Mesa's is installed where no driver is usable.
+    Permitted,
+    /// SwiftShader and nothing else.
+    SwiftShader,
+}
+
+impl Software {
+    /// Reads the flag of a task.
+    pub(crate) fn of(flags: &[&str]) -> Option<Self> {
+        match flags {
+            [] => Some(Self::Refused),
+            ["--software"] => Some(Self::Permitted),
+            ["--software=swiftshader"] => Some(Self::SwiftShader),
+            _ => None,
+        }
+    }
+}
+
+/// Makes sure that the driver which `software` asks for can be found, and gives the environment that permits and
+/// selects it.
+pub(crate) fn prepare(root: &Path, software: Software) -> Result<Environment, Error> {
+    if software == Software::Refused {
         return Ok(Vec::new());
     }
     let mut environment: Environment = vec![("VYRE_ALLOW_SOFTWARE", "1".into())];
+    if software == Software::SwiftShader {
+        environment.push(("VK_DRIVER_FILES", swiftshader(root)?.into()));
+    }
     // Windows has WARP and macOS has Metal without an installation.
     if !cfg!(target_os = "linux") {
         return Ok(environment);
@@ -87,6 +117,43 @@ fn install() -> Result<(), Error> {
     status(Command::new(get[0]).args(&get[1..]).args(PACKAGES))
 }
 
+/// SwiftShader's manifest, after unpacking the package that it comes in where that was not done before.
+fn swiftshader(root: &Path) -> Result<PathBuf, Error> {
+    let directory = root.join("target/xtask/swiftshader");
+    if let Some(manifest) = find(&directory, SWIFTSHADER_MANIFEST) {
+        return Ok(manifest);
+    }
+    if !Path::new("/usr/bin/apt-get").exists() {
+        return Err(Error::NoInstaller);
+    }
+    println!("unpacking SwiftShader from Debian's {SWIFTSHADER_PACKAGE} into {}", directory.display());
+    fs::create_dir_all(&directory).map_err(Error::io(&directory))?;
+    status(Command::new("apt-get").current_dir(&directory).args(["download", SWIFTSHADER_PACKAGE]))?;
+    let is_package = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "deb");
+    for package in entries(&directory, &["."]).into_iter().filter(is_package) {
+        status(Command::new("dpkg").arg("-x").arg(&package).arg(&directory))?;
+        fs::remove_file(&package).map_err(Error::io(&package))?;
+    }
+    find(&directory, SWIFTSHADER_MANIFEST).ok_or(Error::NoSwiftShader { package: SWIFTSHADER_PACKAGE })
+}
+
+/// The first file of this name below a directory.
+fn find(directory: &Path, name: &str) -> Option<PathBuf> {
+    let mut unvisited = vec![directory.to_owned()];
+    while let Some(directory) = unvisited.pop() {
+        for path in entries(&directory, &["."]) {
+            if file_name(&path) == name {
+                return fs::canonicalize(path).ok();
+            }
+            // Links are not followed: they may lead round in a circle.
+            if path.is_dir() && !path.is_symlink() {
+                unvisited.push(path);
+            }
+        }
+    }
+    None
+}
+
 /// A directory that only this user can read, inside `target`.
 fn private_dir(root: &Path) -> Result<PathBuf, Error> {
     let path = root.join("target/xtask/runtime");
@@ -103,6 +170,26 @@ fn private_dir(root: &Path) -> Result<PathBuf, Error> {
 mod tests {
     use super::*;
     use crate::workspace::fixture::Fixture;
+
+    #[test]
+    fn a_file_is_found_below_a_directory_and_links_are_not_followed() {
+        let tree = Fixture::new();
+        tree.write("usr/lib/chromium/vk.json", "{}");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(tree.path(), tree.path().join("usr/circle")).unwrap();
+        let found = find(tree.path(), "vk.json").unwrap();
+        assert!(found.ends_with("usr/lib/chromium/vk.json"), "{}", found.display());
+        assert_eq!(find(tree.path(), "absent.json"), None);
+    }
+
+    #[test]
+    fn only_known_flags_are_taken() {
+        assert_eq!(Software::of(&[]), Some(Software::Refused));
+        assert_eq!(Software::of(&["--software"]), Some(Software::Permitted));
+        assert_eq!(Software::of(&["--software=swiftshader"]), Some(Software::SwiftShader));
+        assert_eq!(Software::of(&["--software=warp"]), None);
+        assert_eq!(Software::of(&["--software", "--software"]), None);
+    }
 
     #[test]
     fn a_driver_is_usable_with_a_loader_and_something_to_run_on() {
