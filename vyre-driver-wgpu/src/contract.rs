@@ -23,6 +23,8 @@ inventory::submit! {
         description: "GPUs through wgpu: Vulkan, DX12 and Metal",
         precedence: 100,
         open: || Ok(WgpuBackend::shared()?),
+        target_compiler: None,
+        materializer: None,
     }
 }
 

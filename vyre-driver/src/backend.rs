@@ -1,5 +1,6 @@
 //! The trait that a backend implements.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use vyre_foundation::check::Checked;
@@ -11,11 +12,11 @@ use crate::{
     checked, dispatch,
 };
 
-/// A device that runs Vyre programs.
+/// A device that runs Vyre programs. A facet of a backend knows its own by downcast.
 ///
 /// The required methods are the whole contract; the others build a [`CommandList`] and submit it. A backend
 /// is used from many threads at once: no call waits for another's work.
-pub trait VyreBackend: Send + Sync {
+pub trait VyreBackend: Any + Send + Sync {
     /// The backend's id, such as `wgpu`; that of its registration.
     fn id(&self) -> &'static str;
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use vyre_foundation::diag::Diagnostic;
 use vyre_foundation::launch::LaunchError;
 
+use crate::PayloadError;
+
 /// Why a backend could not do what was asked. Each variant says what and where; [`BackendError::help`]
 /// says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +27,14 @@ pub enum BackendError {
         probed: Vec<String>,
         /// What to do.
         remedy: String,
+    },
+    /// A linked backend lacks a facet.
+    #[error("the backend `{backend}` has no {facet}")]
+    NoFacet {
+        /// The backend's id.
+        backend: String,
+        /// The facet.
+        facet: &'static str,
     },
     /// An environment variable has a value that means nothing.
     #[error("the environment variable {name} has the value `{value}`, but takes {expected}")]
@@ -117,6 +127,9 @@ pub enum BackendError {
         /// The limit.
         limit: u64,
     },
+    /// A target payload is refused.
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
     /// The program recorded a fault.
     #[error("the program trapped with code {code} in invocation {invocation}, address {address}")]
     Trap {
@@ -177,6 +190,7 @@ impl BackendError {
             Self::BackendNotLinked { .. } => "B001",
             Self::NoDevice { .. } => "B002",
             Self::Environment { .. } => "B003",
+            Self::NoFacet { .. } => "B004",
             Self::InvalidProgram { .. } => "B101",
             Self::Launch(_) => "B102",
             Self::Unsupported { .. } => "B103",
@@ -187,6 +201,7 @@ impl BackendError {
             Self::Aliasing { .. } => "B108",
             Self::OutputTooLarge { .. } => "B109",
             Self::Limit { .. } => "B110",
+            Self::Payload(_) => "B120",
             Self::Trap { .. } => "B201",
             Self::LoopLimit { .. } => "B202",
             Self::Timeout { .. } => "B203",
@@ -204,6 +219,7 @@ impl BackendError {
             }
             Self::NoDevice { remedy, .. } | Self::Unsupported { remedy, .. } => remedy.clone(),
             Self::Environment { name, expected, .. } => format!("set {name} to {expected}, or unset it"),
+            Self::NoFacet { .. } => "compile programs on the opened backend, or use another backend".into(),
             Self::InvalidProgram { .. } => "mend each finding; `vyre-wgpu check FILE` shows them in the text".into(),
             Self::Launch(_) => "bind inputs in declaration order, with the lengths and parameters that the program declares".into(),
             Self::Config { field, .. } => format!("leave `{field}` unset, or use a program or backend that honours it"),
@@ -213,6 +229,7 @@ impl BackendError {
             Self::Aliasing { .. } => "use one ReadWrite buffer for in-place work, or copy".into(),
             Self::OutputTooLarge { .. } => "raise max_output_bytes, or split the work".into(),
             Self::Limit { .. } => "split the work, or use a device with a higher limit".into(),
+            Self::Payload(_) => "compile the programs again for this device, and verify payloads from elsewhere with the key that they were sealed with".into(),
             Self::Trap { .. } => "the code and address are the program's own: see its `trap` statements".into(),
             Self::LoopLimit { .. } => "shorten the loop, split it over several dispatches, or use a device whose driver does not limit loops".into(),
             Self::Timeout { .. } => "allow more time or split the work; a running kernel cannot be stopped".into(),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+pub mod codec;
 mod command;
 mod config;
 #[cfg(feature = "conformance")]
@@ -17,8 +18,10 @@ mod pipeline;
 mod reference;
 mod registry;
 mod resource;
+mod target;
 
 pub use backend::VyreBackend;
+pub use codec::ProfileDigest;
 pub use command::{Binding, BufferRef, Command, CommandList, DispatchCommand, ReadId, Span};
 pub use config::{DispatchConfig, LaunchOptions};
 pub use error::BackendError;
@@ -27,5 +30,8 @@ pub use pipeline::{CompiledPipeline, Completion, Finished, Visitor};
 pub use reference::{REFERENCE_BACKEND_ID, ReferenceBackend};
 pub use registry::{BackendRegistration, backend_registration, backend_registrations};
 pub use resource::{BackendInstance, Resource};
+pub use target::{
+    Materializer, PayloadError, PayloadKernel, PayloadKey, PayloadProgram, TargetCompiler, TargetPayload,
+};
 
 pub use inventory;

@@ -26,6 +26,8 @@ inventory::submit! {
         description: "The reference machine on the CPU: an oracle, for comparison only.",
         precedence: 0,
         open: || Ok(Arc::new(ReferenceBackend::new())),
+        target_compiler: None,
+        materializer: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{BackendError, VyreBackend};
+use crate::{BackendError, Materializer, TargetCompiler, VyreBackend};
 
 /// What a backend submits to the registry, with `inventory::submit!`.
 pub struct BackendRegistration {
@@ -17,6 +17,32 @@ pub struct BackendRegistration {
     pub precedence: u32,
     /// Opens the backend, or gives the process-wide handle of it.
     pub open: fn() -> Result<Arc<dyn VyreBackend>, BackendError>,
+    /// What compiles programs to target payloads, if the backend has such forms.
+    pub target_compiler: Option<&'static dyn TargetCompiler>,
+    /// What makes pipelines of target payloads, if the backend takes them.
+    pub materializer: Option<&'static dyn Materializer>,
+}
+
+impl BackendRegistration {
+    /// The backend's target compiler.
+    ///
+    /// # Errors
+    /// [`BackendError::NoFacet`] if it has none.
+    pub fn target_compiler(&self) -> Result<&'static dyn TargetCompiler, BackendError> {
+        self.target_compiler.ok_or_else(|| self.lacks("target compiler"))
+    }
+
+    /// The backend's materializer.
+    ///
+    /// # Errors
+    /// [`BackendError::NoFacet`] if it has none.
+    pub fn materializer(&self) -> Result<&'static dyn Materializer, BackendError> {
+        self.materializer.ok_or_else(|| self.lacks("materializer"))
+    }
+
+    fn lacks(&self, facet: &'static str) -> BackendError {
+        BackendError::NoFacet { backend: self.id.to_owned(), facet }
+    }
 }
 
 impl fmt::Debug for BackendRegistration {
@@ -25,6 +51,8 @@ impl fmt::Debug for BackendRegistration {
             .field("id", &self.id)
             .field("version", &self.version)
             .field("precedence", &self.precedence)
+            .field("target_compiler", &self.target_compiler)
+            .field("materializer", &self.materializer)
             .finish_non_exhaustive()
     }
 }

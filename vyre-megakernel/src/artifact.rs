@@ -13,13 +13,13 @@
 
 use std::fmt;
 
+use vyre_driver::codec::{CodecError, Reader, Writer};
 use vyre_foundation::check::{self, Checked};
 use vyre_foundation::diag::Diagnostic;
 use vyre_foundation::ir::Program;
 use vyre_foundation::wire::{self, WireError};
 use vyre_spec::CompileOptions;
 
-use crate::codec::{Reader, Writer, hex};
 use crate::{ProfileDigest, ValidRequest};
 
 const MAGIC: [u8; 8] = *b"VYREART\0";
@@ -40,7 +40,7 @@ impl ArtifactId {
 
 impl fmt::Display for ArtifactId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(f, &self.0)
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -100,6 +100,15 @@ pub enum ArtifactError {
     /// The program does not pass the checker.
     #[error("the artifact's program is wrong: {}", .0.first().map_or_else(String::new, ToString::to_string))]
     Program(Vec<Diagnostic>),
+}
+
+impl From<CodecError> for ArtifactError {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Truncated { at, needs } => Self::Truncated { at, needs },
+            CodecError::Malformed { at, what } => Self::Malformed { at, what },
+        }
+    }
 }
 
 /// Compiles a request. The result depends on the request alone.

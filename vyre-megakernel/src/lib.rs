@@ -26,7 +26,6 @@
 
 mod artifact;
 mod bindings;
-mod codec;
 mod request;
 mod schedule;
 #[cfg(test)]
@@ -34,6 +33,7 @@ mod tests;
 
 pub use artifact::{Artifact, ArtifactError, ArtifactId, compile};
 pub use bindings::{BindingError, BindingSet};
-pub use codec::ProfileDigest;
 pub use request::{CompileRequest, RequestError, ValidRequest};
 pub use schedule::{Schedule, schedule};
+/// The digest of a device profile, of the contract.
+pub use vyre_driver::ProfileDigest;

@@ -1,14 +1,34 @@
-//! The bytes that artifacts are made of: little-endian numbers, and byte strings after their length.
+//! The bytes that artifacts and payloads are made of: little-endian numbers, and byte strings after their
+//! length. Reading is strict: what [`Writer`] would not have written is an error with its place.
 
 use std::fmt;
 
 use vyre_spec::{DeviceProfile, Quirks};
 
-use crate::ArtifactError;
+/// Why bytes cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CodecError {
+    /// They end too early.
+    #[error("they end early: {needs} bytes are needed at byte {at}")]
+    Truncated {
+        /// Where.
+        at: usize,
+        /// How many bytes are needed there.
+        needs: u64,
+    },
+    /// Something in them is not as a writer writes it.
+    #[error("they have {what} at byte {at}")]
+    Malformed {
+        /// Where.
+        at: usize,
+        /// What.
+        what: &'static str,
+    },
+}
 
-/// The digest of a device profile: an artifact runs on devices that have the same.
+/// The digest of a device profile: artifacts and payloads run on devices that have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ProfileDigest(pub(crate) [u8; 32]);
+pub struct ProfileDigest(pub [u8; 32]);
 
 impl ProfileDigest {
     /// The digest of every field.
@@ -83,80 +103,111 @@ impl fmt::Display for ProfileDigest {
     }
 }
 
-pub(crate) fn hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+fn hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 
-#[derive(Default)]
-pub(crate) struct Writer(pub(crate) Vec<u8>);
+/// Writes numbers and byte strings; the bytes so far are its field.
+#[derive(Clone, Debug, Default)]
+pub struct Writer(pub Vec<u8>);
 
 impl Writer {
-    pub(crate) fn u8(&mut self, value: u8) {
+    /// One byte.
+    pub fn u8(&mut self, value: u8) {
         self.0.push(value);
     }
 
-    pub(crate) fn u32(&mut self, value: u32) {
+    /// Four bytes, little-endian.
+    pub fn u32(&mut self, value: u32) {
         self.0.extend(value.to_le_bytes());
     }
 
-    pub(crate) fn u64(&mut self, value: u64) {
+    /// Eight bytes, little-endian.
+    pub fn u64(&mut self, value: u64) {
         self.0.extend(value.to_le_bytes());
     }
 
-    pub(crate) fn string(&mut self, bytes: &[u8]) {
+    /// The length, and the bytes.
+    pub fn string(&mut self, bytes: &[u8]) {
         self.u64(bytes.len() as u64);
         self.0.extend(bytes);
     }
 }
 
 /// Reads what [`Writer`] writes.
-pub(crate) struct Reader<'a> {
-    pub(crate) rest: &'a [u8],
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    /// What is not read yet.
+    pub rest: &'a [u8],
     len: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Reads `bytes` from their start.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, len: bytes.len() }
     }
 
     /// How many bytes were read.
-    pub(crate) fn at(&self) -> usize {
+    pub fn at(&self) -> usize {
         self.len - self.rest.len()
     }
 
-    pub(crate) fn bytes(&mut self, count: u64) -> Result<&'a [u8], ArtifactError> {
-        let cut = ArtifactError::Truncated { at: self.at(), needs: count };
-        let count = usize::try_from(count).map_err(|_| cut.clone())?;
+    /// The next bytes.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] if there are fewer.
+    pub fn bytes(&mut self, count: u64) -> Result<&'a [u8], CodecError> {
+        let cut = CodecError::Truncated { at: self.at(), needs: count };
+        let count = usize::try_from(count).map_err(|_| cut)?;
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(cut)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ArtifactError> {
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] if there are fewer.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], CodecError> {
         let (at, taken) = (self.at(), self.bytes(N as u64)?);
-        taken.try_into().map_err(|_| ArtifactError::Truncated { at, needs: N as u64 })
+        taken.try_into().map_err(|_| CodecError::Truncated { at, needs: N as u64 })
     }
 
-    pub(crate) fn u32(&mut self) -> Result<u32, ArtifactError> {
+    /// A number of four bytes.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] if there are fewer.
+    pub fn u32(&mut self) -> Result<u32, CodecError> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    pub(crate) fn u64(&mut self) -> Result<u64, ArtifactError> {
+    /// A number of eight bytes.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] if there are fewer.
+    pub fn u64(&mut self) -> Result<u64, CodecError> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// A byte that is 0 or 1.
-    pub(crate) fn flag(&mut self) -> Result<bool, ArtifactError> {
+    ///
+    /// # Errors
+    /// [`CodecError::Malformed`] for another, [`CodecError::Truncated`] for none.
+    pub fn flag(&mut self) -> Result<bool, CodecError> {
         let at = self.at();
         match self.array()? {
             [0] => Ok(false),
             [1] => Ok(true),
-            [_] => Err(ArtifactError::Malformed { at, what: "a flag that is neither 0 nor 1" }),
+            [_] => Err(CodecError::Malformed { at, what: "a flag that is neither 0 nor 1" }),
         }
     }
 
-    pub(crate) fn string(&mut self) -> Result<&'a [u8], ArtifactError> {
+    /// A byte string after its length.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] if there are fewer.
+    pub fn string(&mut self) -> Result<&'a [u8], CodecError> {
         let len = self.u64()?;
         self.bytes(len)
     }
