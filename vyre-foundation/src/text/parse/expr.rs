@@ -372,7 +372,10 @@ impl Parser<'_> {
                     .names
                     .suggest(name, true, is_value)
                     .or_else(|| closest(name, BuiltIn::ALL.iter().map(|b| b.name().0)).map(str::to_owned));
-                error.help = near.map(|near| format!("did you mean `{near}`?"));
+                error.help = Some(near.map_or_else(
+                    || "declare it as a parameter or variable, or name a value with `let` before this".into(),
+                    |near| format!("did you mean `{near}`?"),
+                ));
                 return self.fail(error);
             }
         };
@@ -402,7 +405,10 @@ impl Parser<'_> {
         wanted: impl Fn(Declared) -> bool,
     ) -> Parse<T> {
         let mut error = TextError::new(Code::UnknownName, span, format!("there is no {kind} `{name}`"));
-        error.help = self.names.suggest(name, false, wanted).map(|near| format!("did you mean `{near}`?"));
+        error.help = Some(self.names.suggest(name, false, wanted).map_or_else(
+            || "declare it in the program's head, before its use".into(),
+            |near| format!("did you mean `{near}`?"),
+        ));
         self.fail(error)
     }
 }

@@ -187,7 +187,8 @@ impl<'a> Parser<'a> {
             // The lexer has said so.
             Tok::Strange => return Err(Failed),
         };
-        self.fail(TextError::new(Code::Syntax, span, format!("expected {what}, found {found}")))
+        let error = TextError::new(Code::Syntax, span, format!("expected {what}, found {found}"));
+        self.fail(error.with_help("docs/LANGUAGE.md shows the form of each declaration and statement"))
     }
 
     /// Skips the rest of a statement: through its `;` or block, or up to the `}` that ends its block or a
