@@ -70,6 +70,10 @@ impl CompiledPipeline for WgpuPipeline {
         &self.program
     }
 
+    fn options(&self) -> Option<&CompileOptions> {
+        self.options.as_ref()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -100,12 +100,12 @@ fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
     let (x, out) = (list.transient(input_len), list.transient(output_len));
     list.upload(x, 0, &bytes);
     list.push(Command::Fill { to: Span { buffer: out, offset: 0, len: output_len }, byte: 0 });
-    list.push(Command::Dispatch(DispatchCommand {
+    list.push(Command::Dispatch(DispatchCommand::with(
         pipeline,
-        bindings: vec![Binding { buffer: x, len: input_len }, Binding { buffer: out, len: output_len }],
-        params: Params::new().with("trips", Value::new(TRIPS)),
-        counts: None,
-    }));
+        vec![Binding { buffer: x, len: input_len }, Binding { buffer: out, len: output_len }],
+        Params::new().with("trips", Value::new(TRIPS)),
+        None,
+    )));
     list.read(Span { buffer: out, offset: 0, len: output_len });
 
     let outputs = Box::new(exec::submit(&core, &list)?).wait(Some(TIMEOUT))?;

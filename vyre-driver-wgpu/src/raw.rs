@@ -52,15 +52,12 @@ pub(crate) fn dispatch(
     }
     list.upload(source, 0, input);
     list.push(Command::Fill { to: Span { buffer: target, offset: 0, len: output_len }, byte: 0 });
-    list.push(Command::Dispatch(DispatchCommand {
+    list.push(Command::Dispatch(DispatchCommand::with(
         pipeline,
-        bindings: vec![
-            Binding { buffer: source, len: input_len },
-            Binding { buffer: target, len: output_len },
-        ],
-        params: Params::new().with(WORDS, Value::new(words)),
-        counts: None,
-    }));
+        vec![Binding { buffer: source, len: input_len }, Binding { buffer: target, len: output_len }],
+        Params::new().with(WORDS, Value::new(words)),
+        None,
+    )));
     list.read(Span { buffer: target, offset: 0, len: output_size as u64 });
     let outputs = Box::new(exec::submit(core, &list)?).wait(None)?;
     Ok(outputs.into_iter().next().unwrap_or_default())

@@ -10,7 +10,6 @@ use vyre_driver::{
 };
 use vyre_driver_wgpu::WgpuBackend;
 use vyre_foundation::build::Kernel;
-use vyre_foundation::launch::Params;
 use vyre_spec::CompileOptions;
 
 fn words(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
@@ -26,12 +25,7 @@ fn bind(resource: Resource) -> Binding {
 }
 
 fn run(pipeline: &Arc<dyn CompiledPipeline>, bindings: Vec<Binding>) -> Command<'static> {
-    Command::Dispatch(DispatchCommand {
-        pipeline: Arc::clone(pipeline),
-        bindings,
-        params: Params::new(),
-        counts: None,
-    })
+    Command::Dispatch(DispatchCommand::new(Arc::clone(pipeline), bindings))
 }
 
 /// `target[i] = source[i] × 2 + 1`.

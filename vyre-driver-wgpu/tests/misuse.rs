@@ -33,8 +33,7 @@ fn compiled(backend: &WgpuBackend, factor: u32) -> Arc<dyn CompiledPipeline> {
 }
 
 fn run(pipeline: &Arc<dyn CompiledPipeline>, source: Binding, target: Binding) -> DispatchCommand {
-    let (pipeline, params) = (Arc::clone(pipeline), Params::new());
-    DispatchCommand { pipeline, bindings: vec![source, target], params, counts: None }
+    DispatchCommand::new(Arc::clone(pipeline), vec![source, target])
 }
 
 fn whole(resource: Resource) -> Span {
@@ -64,7 +63,8 @@ fn what_a_command_says_twice_is_equal_or_refused() {
     let pipeline = compiled(&backend, 1);
     let (a, b) = (backend.allocate(16).unwrap(), backend.allocate(16).unwrap());
     let bind = |resource: Resource| Binding { buffer: BufferRef::Resident(resource), len: 16 };
-    let counted = DispatchCommand { counts: Some([1; 3]), ..run(&pipeline, bind(a), bind(b)) };
+    let counted =
+        DispatchCommand::with(Arc::clone(&pipeline), vec![bind(a), bind(b)], Params::new(), Some([1; 3]));
     let short = Span { len: 8, ..whole(b) };
     let commands = [
         Command::Copy { from: whole(a), to: short },

@@ -168,6 +168,12 @@ pub enum BackendError {
         /// The driver's words.
         reason: String,
     },
+    /// The backend was shut down.
+    #[error("the backend `{backend}` was shut down")]
+    ShutDown {
+        /// Its id.
+        backend: &'static str,
+    },
     /// The driver or the graphics layer refused something that it should have taken: a fault of ours or
     /// of the driver's.
     #[error("{doing} failed: {message}")]
@@ -208,6 +214,7 @@ impl BackendError {
             Self::OutOfMemory { .. } => "B301",
             Self::DeviceLost { .. } => "B302",
             Self::Driver { .. } => "B303",
+            Self::ShutDown { .. } => "B304",
         }
     }
 
@@ -235,6 +242,7 @@ impl BackendError {
             Self::Timeout { .. } => "allow more time or split the work; a running kernel cannot be stopped".into(),
             Self::OutOfMemory { .. } => "free buffers, or split the work".into(),
             Self::DeviceLost { .. } => "open the backend again; if it recurs, the kernel may run too long for the driver's watchdog".into(),
+            Self::ShutDown { .. } => "open the backend again; nothing runs on it after `shutdown`".into(),
             Self::Driver { .. } => "update the driver; if it recurs, report it with the program's text".into(),
         }
     }

@@ -5,33 +5,51 @@
 //! of lowering, naga, wgpu or artifacts.
 #![forbid(unsafe_code)]
 
-mod backend;
+pub mod backend;
+mod caps;
 pub mod codec;
 mod command;
 mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-mod dispatch;
+mod device_buffer;
 mod error;
+mod executable;
+mod feature;
 mod memo;
+mod memory;
+mod ops;
+mod pending;
 mod pipeline;
 mod reference;
 mod registry;
 mod resource;
+mod sugar;
 mod target;
+mod timing;
 
 pub use backend::VyreBackend;
+pub use caps::{AdapterCaps, BackendCapabilities, BackendValidationCapabilities};
 pub use codec::ProfileDigest;
-pub use command::{Binding, BufferRef, Command, CommandList, DispatchCommand, ReadId, Span};
-pub use config::{DispatchConfig, LaunchOptions};
+pub use command::{
+    Binding, BufferRef, Command, CommandList, DispatchCommand, MAX_REPEAT_DEPTH, ReadId, Span,
+};
+pub use config::{DispatchConfig, DispatchPreset, LaunchOptions, SpeculationMode};
+pub use device_buffer::DeviceBuffer;
 pub use error::BackendError;
+pub use executable::Executable;
+pub use feature::Feature;
 pub use memo::checked;
-pub use pipeline::{CompiledPipeline, Completion, Finished, Visitor};
+pub use memory::{Memory, MemoryRef, OutputBuffers};
+pub use ops::OpId;
+pub use pending::{PendingDispatch, TryWait};
+pub use pipeline::{CompiledPipeline, Completion, Finished, PipelineCacheSnapshot, Visitor};
 pub use reference::{REFERENCE_BACKEND_ID, ReferenceBackend};
 pub use registry::{BackendRegistration, backend_registration, backend_registrations};
 pub use resource::{BackendInstance, Resource};
 pub use target::{
     Materializer, PayloadError, PayloadKernel, PayloadKey, PayloadProgram, TargetCompiler, TargetPayload,
 };
+pub use timing::{ResidentSequenceTiming, TimedDispatchResult, Timing};
 
 pub use inventory;

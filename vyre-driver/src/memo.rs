@@ -9,7 +9,7 @@ use vyre_foundation::launch::Params;
 use vyre_foundation::opt;
 use vyre_spec::Value;
 
-use crate::BackendError;
+use crate::{BackendError, LaunchOptions};
 
 /// Programs kept; past this the memo starts anew, which costs a check per program and nothing else.
 const CAPACITY: usize = 1024;
@@ -45,12 +45,17 @@ struct Specialized {
     result: Checked<Program>,
 }
 
-/// The program with its `specialize` parameters substituted, so that their values reach the optimiser and the
-/// pipeline's cache key; the program itself if it marks none.
-pub(crate) fn specialized(
+/// The program as it is compiled for a launch: with the author's workgroup size replaced if that is asked
+/// for, and with its `specialize` parameters substituted, so that their values reach the optimiser and the
+/// pipeline's cache key; the program itself if there is neither.
+pub(crate) fn prepared(
     program: &Checked<Program>,
-    params: &Params,
+    launch: &LaunchOptions,
 ) -> Result<Checked<Program>, BackendError> {
+    specialized(program, &launch.params)
+}
+
+fn specialized(program: &Checked<Program>, params: &Params) -> Result<Checked<Program>, BackendError> {
     static MEMO: Mutex<VecDeque<Specialized>> = Mutex::new(VecDeque::new());
     if program.params().iter().all(|param| !param.specialize) {
         return Ok(program.clone());

@@ -37,12 +37,8 @@ fn even_only() -> Checked<Program> {
 }
 
 fn dispatch(pipeline: &Arc<dyn CompiledPipeline>, buffers: &[Resource]) -> Command<'static> {
-    Command::Dispatch(DispatchCommand {
-        pipeline: Arc::clone(pipeline),
-        bindings: buffers.iter().map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len }).collect(),
-        params: Params::new(),
-        counts: None,
-    })
+    let bindings = buffers.iter().map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len }).collect();
+    Command::Dispatch(DispatchCommand::new(Arc::clone(pipeline), bindings))
 }
 
 fn whole(resource: Resource) -> Span {
@@ -156,8 +152,9 @@ fn what_a_command_says_twice_or_names_wrongly_is_refused() {
     assert!(matches!(&error, BackendError::Config { why, .. } if why.contains("8 bytes")), "{error}");
     let error = refused(Command::Upload { to: short, bytes: &[0; 12] });
     assert!(matches!(&error, BackendError::Config { why, .. } if why.contains("12")), "{error}");
-    let Command::Dispatch(run) = dispatch(&pipeline, &[a]) else { panic!("no dispatch") };
-    let error = refused(Command::Dispatch(DispatchCommand { counts: Some([1; 3]), ..run }));
+    let bindings = vec![Binding { buffer: BufferRef::Resident(a), len: 16 }];
+    let counted = DispatchCommand::with(Arc::clone(&pipeline), bindings, Params::new(), Some([1; 3]));
+    let error = refused(Command::Dispatch(counted));
     assert!(matches!(error, BackendError::Config { field: "counts", .. }), "{error}");
     let unknown = Span { buffer: BufferRef::Transient(1), offset: 0, len: 0 };
     let error = refused(Command::Read { from: unknown });
@@ -208,7 +205,9 @@ fn configuration_that_a_launch_cannot_honour_is_refused() {
         Err(BackendError::Config { field, .. }) => field,
         other => panic!("{other:?}"),
     };
-    assert_eq!(refused(DispatchConfig { grid: Some([1, 1, 1]), ..DispatchConfig::default() }), "grid");
+    let config = DispatchConfig { grid: Some([1, 1, 1]), ..DispatchConfig::default() };
+    let error = oracle.dispatch(&double(), &[bytes(&[1])], &config).unwrap_err();
+    assert!(matches!(&error, BackendError::Unsupported { what, .. } if what.contains("grid")), "{error}");
     let short = Some(Duration::from_micros(10));
     assert_eq!(refused(DispatchConfig { timeout: short, ..DispatchConfig::default() }), "timeout");
     let config = DispatchConfig { max_output_bytes: Some(3), ..DispatchConfig::default() };

@@ -66,12 +66,9 @@ pub fn schedule<'a>(
             read_back.push((id, Span { buffer, offset: 0, len }));
         }
     }
-    list.push(Command::Dispatch(DispatchCommand {
-        pipeline: Arc::clone(pipeline),
-        bindings: places,
-        params: bindings.params.clone(),
-        counts: bindings.counts,
-    }));
+    let params = bindings.params.clone();
+    let run = DispatchCommand::with(Arc::clone(pipeline), places, params, bindings.counts);
+    list.push(Command::Dispatch(run));
     let read = |(id, span)| {
         list.read(span);
         id

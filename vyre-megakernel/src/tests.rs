@@ -190,6 +190,10 @@ impl CompiledPipeline for Pipeline {
         &self.0
     }
 
+    fn options(&self) -> Option<&CompileOptions> {
+        None
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -218,7 +222,7 @@ fn a_schedule_uploads_runs_and_reads_what_is_not_resident() {
         panic!("{:?}", list.commands());
     };
     assert_eq!((to.buffer, *bytes), (BufferRef::Transient(0), &x[..]));
-    let bound: Vec<_> = run.bindings.iter().map(|binding| (binding.buffer, binding.len)).collect();
+    let bound: Vec<_> = run.bindings().iter().map(|binding| (binding.buffer, binding.len)).collect();
     assert_eq!(
         bound,
         [(BufferRef::Transient(0), 8), (BufferRef::Resident(resource), 8), (BufferRef::Transient(1), 8)]

@@ -360,17 +360,11 @@ impl<'b> Resident<'b> {
     /// Runs the program `times` times in one submission and waits.
     fn run(&self, times: u32) -> Result<(), BackendError> {
         let mut list = CommandList::new();
+        let bind = |&r: &Resource| Binding { buffer: BufferRef::Resident(r), len: r.len };
+        let bindings = self.buffers.iter().map(bind).collect();
+        let run = DispatchCommand::with(Arc::clone(&self.pipeline), bindings, self.params.clone(), None);
         for _ in 0..times {
-            list.push(Command::Dispatch(DispatchCommand {
-                pipeline: Arc::clone(&self.pipeline),
-                bindings: self
-                    .buffers
-                    .iter()
-                    .map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len })
-                    .collect(),
-                params: self.params.clone(),
-                counts: None,
-            }));
+            list.push(Command::Dispatch(run.clone()));
         }
         self.backend.submit(&list)?.wait(None).map(drop)
     }

@@ -1,10 +1,8 @@
 //! Dispatches: bindings, launch arithmetic, launch data and bind groups.
 
-use std::sync::Arc;
-
 use vyre_driver::{BackendError, DispatchCommand};
 use vyre_foundation::ir::Program;
-use vyre_foundation::launch::{self, ResolvedLaunch};
+use vyre_foundation::launch::ResolvedLaunch;
 use vyre_lower::kernel::{Grid, Role};
 
 use super::plan::{BufferIndex, Plan, Step};
@@ -28,7 +26,7 @@ const REMEMBERED: usize = 4;
 
 impl<'p> Plan<'p> {
     pub(super) fn dispatch(&mut self, command: &'p DispatchCommand) -> Result<(), BackendError> {
-        let known = self.launches.iter().rposition(|launch| same(launch.command, command));
+        let known = self.launches.iter().rposition(|launch| launch.command == command);
         if let Some(launch) = known.filter(|launch| launch + REMEMBERED >= self.launches.len()) {
             self.steps.push(Step::Dispatch { launch });
             return Ok(());
@@ -36,13 +34,12 @@ impl<'p> Plan<'p> {
         let pipeline = self.own(command)?;
         let program = &pipeline.program;
         let buffers = self.bound(command, program)?;
-        let bytes: Vec<_> = command.bindings.iter().map(|binding| Some(binding.len)).collect();
-        let resolved = launch::resolve(program, &command.params, &bytes, command.counts)?;
-        let (compiled, grid) = self.form(pipeline, &resolved)?;
+        let resolved = command.resolved()?;
+        let (compiled, grid) = self.form(pipeline, resolved)?;
         if grid.is_empty() {
             return Ok(());
         }
-        let words = compiled.descriptor().launch.encode(&resolved, &grid);
+        let words = compiled.descriptor().launch.encode(resolved, &grid);
         let group = self.group(compiled, command, &buffers, &words)?;
         let immediates = if compiled.descriptor().launch.immediates { words } else { Vec::new() };
         let launch = self.launches.len();
@@ -54,11 +51,11 @@ impl<'p> Plan<'p> {
     /// The command's pipeline, if this backend made it in this generation.
     fn own(&self, command: &'p DispatchCommand) -> Result<&'p WgpuPipeline, BackendError> {
         let bad = |problem| BackendError::BadHandle {
-            handle: format!("of the pipeline of `{}`", command.pipeline.program().name()),
+            handle: format!("of the pipeline of `{}`", command.pipeline().program().name()),
             problem,
         };
         let pipeline: &WgpuPipeline =
-            command.pipeline.as_any().downcast_ref().ok_or_else(|| bad("foreign"))?;
+            command.pipeline().as_any().downcast_ref().ok_or_else(|| bad("foreign"))?;
         if pipeline.owner != self.core.owner {
             return Err(bad("foreign"));
         }
@@ -75,8 +72,8 @@ impl<'p> Plan<'p> {
         program: &Program,
     ) -> Result<Vec<BufferIndex>, BackendError> {
         let limit = self.core.profile.max_storage_binding_bytes;
-        let mut indices = Vec::with_capacity(command.bindings.len());
-        for (binding, declared) in command.bindings.iter().zip(program.buffers()) {
+        let mut indices = Vec::with_capacity(command.bindings().len());
+        for (binding, declared) in command.bindings().iter().zip(program.buffers()) {
             let index = self.resolve(binding.buffer)?;
             let len = self.len(index);
             if binding.len > len {
@@ -118,7 +115,7 @@ impl<'p> Plan<'p> {
         for binding in &compiled.descriptor().bindings {
             bindings.push(match binding.role {
                 Role::Buffer(id) => {
-                    let bytes = command.bindings.get(id.index()).map_or(0, |bound| bound.len);
+                    let bytes = command.bindings().get(id.index()).map_or(0, |bound| bound.len);
                     (buffers.get(id.index()).copied(), bytes)
                 }
                 Role::Trap => {
@@ -143,13 +140,4 @@ impl<'p> Plan<'p> {
             .collect();
         self.core.groups.get(&self.core.generation, &compiled.kernel, &bound)
     }
-}
-
-/// Whether two commands come to the same launch.
-fn same(a: &DispatchCommand, b: &DispatchCommand) -> bool {
-    std::ptr::eq(a, b)
-        || (Arc::ptr_eq(&a.pipeline, &b.pipeline)
-            && a.bindings == b.bindings
-            && a.counts == b.counts
-            && a.params == b.params)
 }

@@ -98,12 +98,22 @@ impl<'p> Plan<'p> {
                 Command::Copy { from, to } => plan.copy(*from, *to)?,
                 Command::Dispatch(dispatch) => plan.dispatch(dispatch)?,
                 Command::Read { from } => plan.read(*from)?,
+                Command::DispatchIndirect { .. } => return Err(plan.lacks("an indirect dispatch")),
+                Command::Repeat { .. } => return Err(plan.lacks("a repetition")),
             }
         }
         if let Some(trap) = plan.trap {
             plan.push_read(trap, 0, u64::from(TRAP_WORDS) * 4);
         }
         Ok(plan)
+    }
+
+    fn lacks(&self, what: &str) -> BackendError {
+        BackendError::Unsupported {
+            what: format!("{what} in a command list"),
+            device: self.core.profile.name.clone(),
+            remedy: "list the dispatches one by one".to_owned(),
+        }
     }
 
     /// Takes a buffer that lives as long as the plan.

@@ -1,0 +1,308 @@
+//! The trait that a backend implements, and what its methods take.
+
+mod step;
+
+use std::any::Any;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::Program;
+use vyre_spec::{CompileOptions, DataType, DeviceProfile};
+
+use crate::{
+    BackendError, BackendInstance, CommandList, CompiledPipeline, Completion, DispatchConfig, DispatchPreset,
+    Feature, OpId, OutputBuffers, PendingDispatch, PipelineCacheSnapshot, Resource, checked, sugar,
+};
+
+pub use step::{ResidentDispatchStep, ResidentReadRange};
+
+/// A device that runs Vyre programs.
+///
+/// # What a backend implements
+///
+/// The methods without a body are the required core. Those of the second group have a body that is right
+/// for a device that is never lost and keeps nothing; a backend overrides the ones that it has more for. All
+/// others build a [`CommandList`] and submit it, and are not overridden.
+///
+/// # What holds for every method
+///
+/// - *Threads.* A backend is used from many threads at once, and no call waits for another's work.
+/// - *Order.* Submissions take effect in the order in which `submit` was called for them, as one thread or
+///   a happens-before relation between threads orders the calls. So an upload is seen by each dispatch that
+///   is called after it returned, and a read sees what was submitted before it.
+/// - *Ownership.* Host bytes are taken before a call returns. A resident belongs to its caller until it is
+///   freed; work that was submitted before sees it to its end.
+/// - *Errors.* A call that fails has no effect on any buffer that the caller can see, unless the fault came
+///   from the running program or the device. Offsets and lengths are in bytes; none needs to be aligned.
+///
+/// A facet of a backend knows its own by downcast.
+pub trait VyreBackend: Any + Send + Sync {
+    /// The backend's id, such as `wgpu`; that of its registration. It is used in logs, certificates and
+    /// adapter selection.
+    fn id(&self) -> &'static str;
+
+    /// The version of the backend's implementation.
+    fn version(&self) -> &'static str;
+
+    /// This opened backend's identity, which its handles carry.
+    fn instance(&self) -> BackendInstance;
+
+    /// What the opened device can do.
+    fn profile(&self) -> &DeviceProfile;
+
+    /// Compiles a program. The same program and options give the same code; a backend may answer from a
+    /// cache.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] or [`BackendError::Limit`] if the device cannot run it.
+    fn compile_checked(
+        &self,
+        program: &Checked<Program>,
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn CompiledPipeline>, BackendError>;
+
+    /// Allocates `len` bytes on the device, all 0. Zero bytes are fine.
+    ///
+    /// # Errors
+    /// [`BackendError::OutOfMemory`], or [`BackendError::Limit`] above the device's buffer limit.
+    fn allocate(&self, len: u64) -> Result<Resource, BackendError>;
+
+    /// Frees a buffer. Work that was submitted before still sees it.
+    ///
+    /// # Errors
+    /// [`BackendError::BadHandle`] if it is foreign, stale or already freed.
+    fn free(&self, resource: Resource) -> Result<(), BackendError>;
+
+    /// Submits a list as one piece of work and returns at once. Host bytes are taken before it returns.
+    /// A list that is refused has no effect.
+    ///
+    /// # Errors
+    /// A bad handle, range, binding or launch, or the device's own failure.
+    fn submit(&self, list: &CommandList<'_>) -> Result<Box<dyn Completion>, BackendError>;
+
+    // What a backend overrides where it has more than this.
+
+    /// As [`Self::allocate`], for a buffer whose uploaded bytes the host keeps: after a loss,
+    /// [`Self::try_recover`] gives it the contents of the last uploads again, and its handle stays good.
+    /// What programs wrote to it is not kept.
+    ///
+    /// # Errors
+    /// As [`Self::allocate`].
+    fn allocate_retained(&self, len: u64) -> Result<Resource, BackendError> {
+        self.allocate(len)
+    }
+
+    /// Whether the device was lost and not yet recovered.
+    fn device_lost(&self) -> bool {
+        false
+    }
+
+    /// Opens a lost device again, with its caches usable. Without a loss it does nothing. Handles of the old
+    /// device are stale afterwards, except those of [`Self::allocate_retained`].
+    ///
+    /// # Errors
+    /// [`BackendError::DeviceLost`] or [`BackendError::NoDevice`] if that is not possible now.
+    fn try_recover(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Waits until everything that was submitted before has ended.
+    ///
+    /// # Errors
+    /// Loss of the device.
+    fn flush(&self) -> Result<(), BackendError> {
+        self.submit(&CommandList::new())?.wait(None).map(|_| ())
+    }
+
+    /// Does now what the first dispatch would otherwise do: the backend's own kernels, its pools.
+    ///
+    /// # Errors
+    /// The device's own failure.
+    fn prepare(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Waits for what was submitted and releases the device. Every later call that needs it fails with
+    /// [`BackendError::ShutDown`]; a second `shutdown` does nothing.
+    ///
+    /// # Errors
+    /// Loss of the device; it is shut down all the same.
+    fn shutdown(&self) -> Result<(), BackendError> {
+        self.flush()
+    }
+
+    /// The counters of the cache of compiled pipelines; `None` if there is none.
+    fn pipeline_cache_snapshot(&self) -> Option<PipelineCacheSnapshot> {
+        None
+    }
+
+    /// Numbers for monitoring, by name, sorted by name; cheap enough to poll. Counters since the backend was
+    /// opened, but for names that end in `_now`.
+    fn backend_metric_snapshot(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// Why the opened device lacks a feature, naming what of its graphics layer or which limit is missing;
+    /// `None` if it has it. Every `supports_` method is a view of this.
+    fn missing(&self, feature: Feature) -> Option<String> {
+        feature.missing_in(self.profile())
+    }
+
+    /// Why the opened device cannot take values of a type; `None` if it can.
+    fn missing_type(&self, _ty: DataType) -> Option<String> {
+        None
+    }
+
+    /// What [`DispatchConfig::profile`] may name.
+    fn presets(&self) -> &'static [DispatchPreset] {
+        DispatchPreset::STANDARD
+    }
+
+    // Dispatch on host bytes: one submission each.
+
+    /// Runs a program on input bytes, one slice for each input buffer in declaration order, and returns one
+    /// vector for each output buffer, in declaration order. Elements of a `WriteOnly` buffer that the
+    /// program does not store come back 0.
+    ///
+    /// # Errors
+    /// Everything that compiling and submitting can fail with, and the program's own traps.
+    fn dispatch_checked(
+        &self,
+        program: &Checked<Program>,
+        inputs: &[&[u8]],
+        config: &DispatchConfig,
+    ) -> Result<OutputBuffers, BackendError> {
+        sugar::host::submit(self, program, inputs, config)?.wait()
+    }
+
+    /// As [`Self::dispatch_checked`], checking the program first; the check is remembered.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_checked`], and [`BackendError::InvalidProgram`].
+    fn dispatch_borrowed(
+        &self,
+        program: &Program,
+        inputs: &[&[u8]],
+        config: &DispatchConfig,
+    ) -> Result<Vec<Vec<u8>>, BackendError> {
+        self.dispatch_checked(&checked(program)?, inputs, config)
+    }
+
+    /// As [`Self::dispatch_borrowed`], with owned inputs.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_borrowed`].
+    fn dispatch(
+        &self,
+        program: &Program,
+        inputs: &[Vec<u8>],
+        config: &DispatchConfig,
+    ) -> Result<Vec<Vec<u8>>, BackendError> {
+        self.dispatch_borrowed(program, &sugar::borrowed(inputs), config)
+    }
+
+    // What the device has: views of `missing` and of `profile`.
+
+    /// The ops of the tables that the backend runs.
+    fn supported_ops(&self) -> &HashSet<OpId> {
+        OpId::set(self.missing(Feature::Subgroup).is_none())
+    }
+
+    /// Whether subgroup ops run with a fixed subgroup size.
+    fn supports_subgroup_ops(&self) -> bool {
+        self.missing(Feature::Subgroup).is_none()
+    }
+
+    /// Whether 16-bit floats are the device's own rather than emulated through `f32`.
+    fn supports_f16(&self) -> bool {
+        self.missing(Feature::F16).is_none()
+    }
+
+    /// Whether bfloat16 arithmetic is the device's own rather than emulated through `f32`.
+    fn supports_bf16(&self) -> bool {
+        self.missing(Feature::Bf16).is_none()
+    }
+
+    /// Whether tile ops run on matrix engines.
+    fn supports_tensor_cores(&self) -> bool {
+        self.missing(Feature::TensorCores).is_none()
+    }
+
+    /// Whether copies and compute overlap on independent queues.
+    fn supports_async_compute(&self) -> bool {
+        self.missing(Feature::AsyncCompute).is_none()
+    }
+
+    /// Whether workgroup counts may come from a device buffer.
+    fn supports_indirect_dispatch(&self) -> bool {
+        self.missing(Feature::IndirectDispatch).is_none()
+    }
+
+    /// Whether speculative dispatch is offered.
+    fn supports_speculation(&self) -> bool {
+        self.missing(Feature::Speculation).is_none()
+    }
+
+    /// Whether a kernel may stay on the device and poll for work.
+    fn supports_persistent_thread_dispatch(&self) -> bool {
+        self.missing(Feature::PersistentThreads).is_none()
+    }
+
+    /// Whether a program is spread over more than one device.
+    fn is_distributed(&self) -> bool {
+        self.missing(Feature::Distributed).is_none()
+    }
+
+    /// Whether every invocation of a grid can meet inside one dispatch, with every write before visible to all
+    /// after.
+    fn supports_grid_sync(&self) -> bool {
+        self.missing(Feature::GridSync).is_none()
+    }
+
+    /// Whether a program with grid barriers may be split into several kernels, in one submission.
+    fn allows_host_grid_sync_split(&self) -> bool {
+        self.missing(Feature::GridSyncSplit).is_none()
+    }
+
+    /// Whether buffers stay on the device between dispatches.
+    fn supports_resident_dispatch(&self) -> bool {
+        self.missing(Feature::ResidentDispatch).is_none()
+    }
+
+    /// Whether collectives between devices are lowered.
+    fn supports_distributed_collectives(&self) -> bool {
+        self.missing(Feature::Collectives).is_none()
+    }
+
+    /// Invocations per axis of a workgroup, x y z, at most.
+    fn max_workgroup_size(&self) -> [u32; 3] {
+        self.profile().max_workgroup_size
+    }
+
+    /// Workgroups per axis of one dispatch of the device, at most. Programs may have more: the compiler folds them
+    /// into further axes.
+    fn max_compute_workgroups_per_dimension(&self) -> u32 {
+        self.profile().max_workgroups_per_axis
+    }
+
+    /// Invocations of a workgroup, at most.
+    fn max_compute_invocations_per_workgroup(&self) -> u32 {
+        self.profile().max_workgroup_invocations
+    }
+
+    /// The lanes of a subgroup, where fixed.
+    fn subgroup_size(&self) -> Option<u32> {
+        self.profile().subgroup_size
+    }
+
+    /// Bytes of one storage buffer as a kernel sees it, at most.
+    fn max_storage_buffer_bytes(&self) -> u64 {
+        self.profile().max_storage_binding_bytes
+    }
+
+    /// What the opened device can do, as a value of the caller's own.
+    fn device_profile(&self) -> DeviceProfile {
+        self.profile().clone()
+    }
+}
