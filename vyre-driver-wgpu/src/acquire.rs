@@ -162,6 +162,26 @@ pub(crate) fn select(request: &Request) -> Result<(Candidate, Choice), BackendEr
     }
 }
 
+/// Finds an adapter again that was opened before: the same device of the same API, wherever it is listed
+/// now. If several are the same, the one with the old index.
+pub(crate) fn again(was: &wgpu::AdapterInfo, index: usize) -> Result<Candidate, BackendError> {
+    let identity = |info: &wgpu::AdapterInfo| {
+        let bus = info.device_pci_bus_id.clone();
+        (info.name.clone(), info.vendor, info.device, info.backend, info.device_type, bus)
+    };
+    // It was permitted when it was opened first.
+    let candidates = enumerate(true);
+    let now = candidates.iter().map(|candidate| candidate.report.to_string()).collect::<Vec<_>>().join("; ");
+    candidates
+        .into_iter()
+        .filter(|candidate| identity(&candidate.adapter.get_info()) == identity(was))
+        .min_by_key(|candidate| candidate.report.index != index)
+        .ok_or_else(|| BackendError::AdapterChanged {
+            was: format!("{} ({}, {})", was.name, was.backend, driver(was)),
+            now: if now.is_empty() { "no adapter".to_owned() } else { now },
+        })
+}
+
 /// The error that lists what was probed and says what to do about it.
 fn refused(request: &Request, candidates: &[Candidate]) -> BackendError {
     let pinned = request.adapter_index;

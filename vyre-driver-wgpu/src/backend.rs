@@ -3,21 +3,25 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vyre_driver::{BackendError, BackendInstance};
+use vyre_driver::BackendError;
 use vyre_spec::DeviceProfile;
-use wgpu::{AdapterInfo, Device, Limits, Queue};
+use wgpu::{AdapterInfo, Device, Features, Limits, Queue};
 
 use crate::acquire::{self, AdapterReport, Choice, Request};
 use crate::core::Core;
-use crate::generation::Generation;
-use crate::profile::profile_of;
+use crate::lifecycle::Lifecycle;
+use crate::seam::{Fault, Site};
 use crate::stats::WgpuBackendStats;
-use crate::{env, probe, raw};
+use crate::{env, raw};
 
 /// The id under which this backend is registered.
 pub const WGPU_BACKEND_ID: &str = "wgpu";
 
 /// A device opened through wgpu. Cloning gives another handle to the same one.
+///
+/// A lost device is a typed error at every call until `try_recover` opens the same adapter again: the next
+/// *generation*. Pipelines and buffers of the old one are stale by type, except retained buffers, which are
+/// restored. What the accessors give by reference is the same in all generations.
 #[derive(Clone)]
 pub struct WgpuBackend {
     inner: Arc<Inner>,
@@ -26,9 +30,7 @@ pub struct WgpuBackend {
 struct Inner {
     report: AdapterReport,
     choice: Choice,
-    info: AdapterInfo,
-    limits: Limits,
-    core: Arc<Core>,
+    life: Lifecycle,
 }
 
 /// What to ask of the adapter before opening it; unset, the environment decides.
@@ -90,14 +92,14 @@ impl WgpuBackend {
     }
 
     /// The process-wide backend, opened by the first call. A failure is not remembered: the next call
-    /// tries again.
+    /// tries again, and opens another one after a shutdown.
     ///
     /// # Errors
     /// As [`WgpuBackend::acquire`].
     pub fn shared() -> Result<Arc<Self>, BackendError> {
         static SHARED: Mutex<Option<Arc<WgpuBackend>>> = Mutex::new(None);
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(backend) = &*shared {
+        if let Some(backend) = shared.as_ref().filter(|backend| backend.core().is_ok()) {
             return Ok(Arc::clone(backend));
         }
         let backend = Arc::new(Self::acquire()?);
@@ -125,17 +127,33 @@ impl WgpuBackend {
 
     fn open(request: &Request) -> Result<Self, BackendError> {
         let (candidate, choice) = acquire::select(request)?;
-        let generation = Generation::open(&candidate)?;
-        let profile = profile_of(&generation, probe::quirks(&generation)?);
-        let (info, limits) = (generation.info.clone(), generation.limits.clone());
-        let core = Arc::new(Core::new(BackendInstance::next(), generation, profile));
-        let report = candidate.report;
-        Ok(Self { inner: Arc::new(Inner { report, choice, info, limits, core }) })
+        let life = Lifecycle::open(&candidate, Features::empty())?;
+        Ok(Self { inner: Arc::new(Inner { report: candidate.report, choice, life }) })
     }
 
-    /// The device with its caches.
-    pub(crate) fn core(&self) -> &Arc<Core> {
-        &self.inner.core
+    /// The living device with its caches.
+    pub(crate) fn core(&self) -> Result<Arc<Core>, BackendError> {
+        self.inner.life.core()
+    }
+
+    pub(crate) fn life(&self) -> &Lifecycle {
+        &self.inner.life
+    }
+
+    /// Marks the device as lost, for tests: every call fails as after a real loss until `try_recover`, and
+    /// what was cached for this generation is dropped.
+    ///
+    /// # Errors
+    /// [`BackendError::ShutDown`].
+    pub fn force_device_lost(&self) -> Result<(), BackendError> {
+        self.life().declare_lost()
+    }
+
+    /// Has `fault` happen at the call at `site` that comes after `skip` others: for tests of what programs do
+    /// about it.
+    #[doc(hidden)]
+    pub fn arm_fault(&self, site: Site, skip: u32, fault: Fault) {
+        self.life().seam.arm(site, skip, fault);
     }
 
     /// Which adapter was chosen, and why.
@@ -145,28 +163,28 @@ impl WgpuBackend {
 
     /// The adapter.
     pub fn adapter_info(&self) -> &AdapterInfo {
-        &self.inner.info
+        &self.inner.life.info
     }
 
     /// The limits of the opened device: all that the adapter has.
     pub fn device_limits(&self) -> &Limits {
-        &self.inner.limits
+        &self.inner.life.limits
     }
 
-    /// The device and queue. Whoever keeps them must not drop them last with work in flight: wgpu then
-    /// waits without limit.
+    /// The device and queue of the latest generation. Whoever keeps them must not drop them last with work
+    /// in flight: wgpu then waits without limit.
     pub fn device_queue(&self) -> Arc<(Device, Queue)> {
-        Arc::clone(self.inner.core.generation.device_queue())
+        self.life().latest().0
     }
 
     /// What the opened device can do.
     pub fn device_profile(&self) -> DeviceProfile {
-        self.inner.core.profile.clone()
+        self.life().profile.clone()
     }
 
     /// Cache and memory counters. Cheap enough to poll.
     pub fn stats(&self) -> WgpuBackendStats {
-        WgpuBackendStats::of(&self.inner.core)
+        WgpuBackendStats::of(self.life())
     }
 
     /// Runs a raw WGSL compute shader, fully checked by wgpu: entry point `main`, group 0, binding 0 the
@@ -182,13 +200,17 @@ impl WgpuBackend {
         output_size: usize,
         workgroup_size: u32,
     ) -> Result<Vec<u8>, String> {
-        raw::dispatch(&self.inner.core, wgsl, input, output_size, workgroup_size)
+        self.core()
+            .and_then(|core| raw::dispatch(&core, wgsl, input, output_size, workgroup_size))
             .map_err(|error| error.to_string())
     }
 }
 
 impl fmt::Debug for WgpuBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WgpuBackend").field("generation", &self.inner.core.generation).finish_non_exhaustive()
+        f.debug_struct("WgpuBackend")
+            .field("adapter", &self.inner.report.name)
+            .field("generation", &self.life().latest().1)
+            .finish_non_exhaustive()
     }
 }

@@ -24,19 +24,19 @@ pub(crate) fn pipeline(
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Arc<WgpuPipeline>, BackendError> {
-    let key = core.keys.of(program, options, || key(core, program, options));
-    if let Some(pipeline) = core.pipelines.get(&key) {
+    let key = core.lasting.keys.of(program, options, || key(core, program, options));
+    if let Some(pipeline) = core.known_pipeline(key) {
         return Ok(pipeline);
     }
     let pipeline = WgpuPipeline {
-        owner: core.owner,
+        owner: core.lasting.owner,
         generation: core.generation.number,
         program: program.clone(),
         options: Some(options.clone()),
         plain: build(core, program, options)?,
         folded: OnceLock::new(),
     };
-    Ok(core.pipelines.insert(key, Arc::new(pipeline)))
+    Ok(core.keep_pipeline(key, pipeline))
 }
 
 /// Compiles a program: the optimiser, lowering, emission, and the device's own compiler.

@@ -56,7 +56,10 @@ impl InFlight {
         };
         match until(deadline, || self.is_done())? {
             true => Ok(()),
-            false => Err(BackendError::Timeout { timeout }),
+            false => {
+                self.generation.note_overdue();
+                Err(BackendError::Timeout { timeout })
+            }
         }
     }
 
@@ -77,7 +80,9 @@ impl InFlight {
 
     /// After [`Self::wait`]: shows the bytes of a readback to `look`, in mapped memory.
     pub(crate) fn piece<R>(&self, piece: usize, look: impl FnOnce(&[u8]) -> R) -> Result<R, BackendError> {
-        self.readback.piece(piece, PATIENCE, look)
+        let bytes = self.readback.piece(piece, PATIENCE, look);
+        // A lost device also fails to map; the loss is what the caller must hear of.
+        bytes.map_err(|error| self.generation.check().err().unwrap_or(error))
     }
 
     /// After [`Self::wait`]: copies the bytes of a readback.

@@ -38,11 +38,11 @@ impl VyreBackend for WgpuBackend {
     }
 
     fn instance(&self) -> BackendInstance {
-        self.core().owner
+        self.life().lasting.owner
     }
 
     fn profile(&self) -> &DeviceProfile {
-        &self.core().profile
+        &self.life().profile
     }
 
     fn compile_checked(
@@ -50,31 +50,69 @@ impl VyreBackend for WgpuBackend {
         program: &Checked<Program>,
         options: &CompileOptions,
     ) -> Result<Arc<dyn CompiledPipeline>, BackendError> {
-        Ok(compile::pipeline(self.core(), program, options)?)
+        Ok(compile::pipeline(&*self.core()?, program, options)?)
     }
 
     fn allocate(&self, len: u64) -> Result<Resource, BackendError> {
-        let core = self.core();
+        self.allocate_resident(len, false)
+    }
+
+    fn free(&self, resource: Resource) -> Result<(), BackendError> {
+        self.core()?.lasting.residents.remove(resource)
+    }
+
+    fn submit(&self, list: &CommandList<'_>) -> Result<Box<dyn Completion>, BackendError> {
+        let core = self.core()?;
+        let mirroring = core.lasting.residents.mirroring(list);
+        let work = exec::submit(&core, list)?;
+        if let Some(mirroring) = mirroring {
+            mirroring.note(list);
+        }
+        Ok(Box::new(work))
+    }
+
+    fn allocate_retained(&self, len: u64) -> Result<Resource, BackendError> {
+        self.allocate_resident(len, true)
+    }
+
+    fn device_lost(&self) -> bool {
+        self.core().is_ok_and(|core| core.generation.is_lost())
+    }
+
+    fn try_recover(&self) -> Result<(), BackendError> {
+        self.life().recover()
+    }
+
+    fn flush(&self) -> Result<(), BackendError> {
+        self.life().flush()
+    }
+
+    fn prepare(&self) -> Result<(), BackendError> {
+        self.life().prepare()
+    }
+
+    fn shutdown(&self) -> Result<(), BackendError> {
+        self.life().shut_down();
+        Ok(())
+    }
+}
+
+impl WgpuBackend {
+    /// Allocates a buffer of zeros; a retained one is restored when the device is recovered.
+    fn allocate_resident(&self, len: u64, retain: bool) -> Result<Resource, BackendError> {
+        let core = self.core()?;
         let buffer = core.pool.acquire(&core.generation, Kind::Device, len)?;
         let zero = buffer.is_fresh();
-        let resource = core.residents.insert(buffer, len);
+        let resource = core.lasting.residents.insert(buffer, core.generation.number, len, retain)?;
         if !zero {
             let mut list = CommandList::new();
             let to = Span { buffer: BufferRef::Resident(resource), offset: 0, len };
             list.push(Command::Fill { to, byte: 0 });
-            if let Err(error) = exec::submit(core, &list) {
-                core.residents.remove(resource)?;
+            if let Err(error) = exec::submit(&core, &list) {
+                core.lasting.residents.remove(resource)?;
                 return Err(error);
             }
         }
         Ok(resource)
-    }
-
-    fn free(&self, resource: Resource) -> Result<(), BackendError> {
-        self.core().residents.remove(resource)
-    }
-
-    fn submit(&self, list: &CommandList<'_>) -> Result<Box<dyn Completion>, BackendError> {
-        Ok(Box::new(exec::submit(self.core(), list)?))
     }
 }

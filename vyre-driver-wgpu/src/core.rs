@@ -1,4 +1,4 @@
-//! Everything that belongs to one generation of the device.
+//! Everything that belongs to one generation of the device, and what outlives it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,35 +21,71 @@ const SOFTWARE_IDLE_BUDGET: u64 = 512 << 20;
 const PIPELINES: usize = 512;
 const BIND_GROUPS: usize = 4096;
 
+/// What an opened backend keeps from one generation of its device to the next.
+#[derive(Debug)]
+pub(crate) struct Lasting {
+    pub(crate) owner: BackendInstance,
+    pub(crate) residents: Residents,
+    /// Compiled pipelines, by the number of their generation and their cache key.
+    pipelines: Lru<(u64, [u8; 32]), Arc<WgpuPipeline>>,
+    /// The cache keys of recent programs.
+    pub(crate) keys: Keys,
+}
+
+impl Lasting {
+    pub(crate) fn new() -> Arc<Self> {
+        let owner = BackendInstance::next();
+        Arc::new(Self {
+            owner,
+            residents: Residents::new(owner),
+            pipelines: Lru::new(PIPELINES),
+            keys: Keys::default(),
+        })
+    }
+
+    /// What the pipeline cache has done and holds.
+    pub(crate) fn pipeline_counters(&self) -> crate::cache::Counters {
+        self.pipelines.counters()
+    }
+
+    /// Forgets the pipelines of every generation but `living`.
+    pub(crate) fn forget_pipelines(&self, living: Option<u64>) {
+        self.pipelines.remove_if(|(generation, _)| Some(*generation) != living);
+    }
+}
+
 /// A device with its caches, pools and tables.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(crate) owner: BackendInstance,
+    pub(crate) lasting: Arc<Lasting>,
     pub(crate) profile: DeviceProfile,
     pub(crate) generation: Arc<Generation>,
     pub(crate) pool: Pool,
     pub(crate) groups: BindGroups,
-    pub(crate) pipelines: Lru<[u8; 32], Arc<WgpuPipeline>>,
-    /// The cache keys of recent programs.
-    pub(crate) keys: Keys,
-    pub(crate) residents: Residents,
     builtins: OnceLock<Builtins>,
 }
 
 impl Core {
-    pub(crate) fn new(owner: BackendInstance, generation: Arc<Generation>, profile: DeviceProfile) -> Self {
+    pub(crate) fn new(lasting: Arc<Lasting>, generation: Arc<Generation>, profile: DeviceProfile) -> Self {
         let budget = if profile.is_software { SOFTWARE_IDLE_BUDGET } else { IDLE_BUDGET };
         Self {
-            owner,
+            lasting,
             pool: Pool::new(budget),
             groups: BindGroups::new(BIND_GROUPS),
-            pipelines: Lru::new(PIPELINES),
-            keys: Keys::default(),
-            residents: Residents::new(owner, generation.number),
             builtins: OnceLock::new(),
             profile,
             generation,
         }
+    }
+
+    /// The pipeline that was made under `key` in this generation.
+    pub(crate) fn known_pipeline(&self, key: [u8; 32]) -> Option<Arc<WgpuPipeline>> {
+        self.lasting.pipelines.get(&(self.generation.number, key))
+    }
+
+    /// Keeps a pipeline under `key`, and returns the one that is kept: that of the first thread.
+    pub(crate) fn keep_pipeline(&self, key: [u8; 32], pipeline: WgpuPipeline) -> Arc<WgpuPipeline> {
+        self.lasting.pipelines.insert((self.generation.number, key), Arc::new(pipeline))
     }
 
     /// The backend's own kernels, compiled when first needed.
@@ -66,5 +102,12 @@ impl Core {
         if let Some(destroyed) = self.pool.take_destroyed() {
             self.groups.forget(&destroyed);
         }
+    }
+
+    /// Drops everything that is only kept for reuse.
+    pub(crate) fn drop_caches(&self) {
+        self.lasting.forget_pipelines(None);
+        self.groups.clear();
+        self.pool.trim();
     }
 }

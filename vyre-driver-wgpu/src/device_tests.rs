@@ -16,7 +16,7 @@ use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBacke
 /// The device that the environment selects.
 fn open() -> Arc<Generation> {
     let (candidate, _) = acquire::select(&Request::resolve(None, None).unwrap()).unwrap();
-    Generation::open(&candidate).unwrap()
+    Generation::open(&candidate, wgpu::Features::empty(), Arc::default()).unwrap()
 }
 
 const TRIPLE: &str = "
@@ -295,7 +295,7 @@ fn faults_at_submission_are_typed_and_leave_no_trace() {
     let backend = WgpuBackend::acquire().unwrap();
     let run = || backend.dispatch_wgsl(TRIPLE, &words([1, 2]), 8, 64);
     assert_eq!(run().unwrap(), words([3, 6]));
-    let seam = &backend.core().generation.seam;
+    let seam = &backend.core().unwrap().generation.seam;
     seam.arm(Site::Submit, 0, Fault::OutOfMemory);
     let error = run().unwrap_err();
     assert!(error.contains("out of memory") && error.contains("submitting"), "{error}");
@@ -323,8 +323,8 @@ fn memory_that_runs_out_anywhere_in_a_list_refuses_it_whole() {
         list.push(Command::Fill { to: target, byte: round as u8 });
         list.upload(scratch, 0, &bytes);
         list.read(Span { buffer: scratch, offset: 0, len });
-        backend.core().pool.trim();
-        backend.core().generation.seam.arm(Site::Allocate, skip, Fault::OutOfMemory);
+        backend.core().unwrap().pool.trim();
+        backend.arm_fault(Site::Allocate, skip, Fault::OutOfMemory);
         let error = backend.submit(&list).map(|_| ()).unwrap_err();
         assert!(matches!(error, BackendError::OutOfMemory { .. }), "{error}");
         let mut check = CommandList::new();

@@ -19,8 +19,8 @@ use wgpu::{Adapter, Device, ErrorFilter, Features, Queue};
 use crate::acquire::Candidate;
 use crate::seam::{Fault, Seam, Site};
 
-/// How long dropping a generation waits for work in flight before it leaks the device instead.
-const DROP_GRACE: Duration = Duration::from_secs(2);
+/// How long the end of a generation waits for work in flight before the device is leaked instead.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The next generation's number; the first is 1.
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -33,25 +33,39 @@ pub(crate) struct Generation {
     pub(crate) limits: wgpu::Limits,
     pub(crate) features: Features,
     /// Where faults can be injected.
-    pub(crate) seam: Seam,
+    pub(crate) seam: Arc<Seam>,
     live: Arc<(Device, Queue)>,
     loss: Arc<Loss>,
+    /// Whether a wait for work of this generation has timed out.
+    overdue: AtomicBool,
+}
+
+/// Why a generation counts as lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The driver says so.
+    #[default]
+    Driver,
+    /// A test or the backend's user says so: the device itself may be well.
+    Declared,
+    /// Its work does not end.
+    Abandoned,
 }
 
 /// The lost state, shared with wgpu's callbacks.
 #[derive(Default)]
 struct Loss {
     lost: AtomicBool,
-    reason: Mutex<String>,
+    reason: Mutex<(Cause, String)>,
     /// Errors that wgpu reported outside every scope.
     uncaptured: AtomicU64,
 }
 
 impl Loss {
-    fn mark(&self, reason: String) {
+    fn mark(&self, cause: Cause, reason: String) {
         let mut slot = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.lost.swap(true, Ordering::AcqRel) {
-            *slot = reason;
+            *slot = (cause, reason);
         }
     }
 }
@@ -79,13 +93,17 @@ fn useful_features(api: wgpu::Backend) -> Features {
 }
 
 impl Generation {
-    /// Opens the adapter with every useful feature and every limit that it has.
-    pub(crate) fn open(candidate: &Candidate) -> Result<Arc<Self>, BackendError> {
+    /// Opens the adapter with every limit and every useful feature that it has, but for those withheld.
+    pub(crate) fn open(
+        candidate: &Candidate,
+        withheld: Features,
+        seam: Arc<Seam>,
+    ) -> Result<Arc<Self>, BackendError> {
         let adapter: &Adapter = &candidate.adapter;
         let info = adapter.get_info();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("vyre"),
-            required_features: adapter.features() & useful_features(info.backend),
+            required_features: (adapter.features() & useful_features(info.backend)) - withheld,
             required_limits: adapter.limits(),
             ..Default::default()
         };
@@ -99,7 +117,7 @@ impl Generation {
         let on_lost = Arc::clone(&loss);
         device.set_device_lost_callback(move |reason, message| {
             // Dropping the device reports its destruction here too, which is no loss; nobody asks then.
-            on_lost.mark(format!("{reason:?}: {message}"));
+            on_lost.mark(Cause::Driver, format!("{reason:?}: {message}"));
         });
         let on_error = Arc::clone(&loss);
         // Without a handler wgpu panics. What arrives here came outside our scopes: from a user of the
@@ -113,9 +131,10 @@ impl Generation {
             info,
             limits: device.limits(),
             features: device.features(),
-            seam: Seam::default(),
+            seam,
             live: Arc::new((device, queue)),
             loss,
+            overdue: AtomicBool::new(false),
         }))
     }
 
@@ -143,9 +162,28 @@ impl Generation {
         self.loss.lost.load(Ordering::Acquire)
     }
 
-    /// Marks the device as lost, as if the driver had said so.
-    pub(crate) fn mark_lost(&self, reason: &str) {
-        self.loss.mark(reason.to_owned());
+    /// Marks the device as lost. The first cause stays.
+    pub(crate) fn mark_lost(&self, cause: Cause, reason: &str) {
+        self.loss.mark(cause, reason.to_owned());
+    }
+
+    /// Notes that a wait for work of this generation timed out.
+    pub(crate) fn note_overdue(&self) {
+        self.overdue.store(true, Ordering::Release);
+    }
+
+    /// Gives this generation up if work that timed out has not even ended after the grace period. Says
+    /// whether the generation is lost.
+    pub(crate) fn give_up_if_stuck(&self) -> bool {
+        if self.is_lost() || !self.overdue.load(Ordering::Acquire) {
+            return self.is_lost();
+        }
+        match self.wait_idle(GRACE) {
+            Ok(true) => self.overdue.store(false, Ordering::Release),
+            Ok(false) => self.mark_lost(Cause::Abandoned, "its work did not end, and it was abandoned"),
+            Err(_) => {}
+        }
+        self.is_lost()
     }
 
     /// Errors that wgpu reported outside this crate's own calls.
@@ -158,7 +196,7 @@ impl Generation {
         if !self.is_lost() {
             return Ok(());
         }
-        let reason = self.loss.reason.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let reason = self.loss.reason.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
         Err(BackendError::DeviceLost { generation: self.number, reason })
     }
 
@@ -238,9 +276,10 @@ impl Generation {
             None => Ok(()),
             Some(Fault::OutOfMemory) => Err(BackendError::OutOfMemory { doing, bytes }),
             Some(Fault::Lost) => {
-                self.mark_lost("injected by a test");
+                self.mark_lost(Cause::Declared, "injected by a test");
                 self.check()
             }
+            Some(_) => Ok(()),
         }
     }
 
@@ -250,6 +289,11 @@ impl Generation {
     /// seen the submission end. [`until`] with [`Self::poll_once`] does that.
     pub(crate) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<(), BackendError> {
         self.poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None }).map(|_| ())
+    }
+
+    /// Waits until everything has ended that was submitted before.
+    pub(crate) fn wait_all(&self) -> Result<(), BackendError> {
+        self.poll(wgpu::PollType::Wait { submission_index: None, timeout: None }).map(|_| ())
     }
 
     /// Waits until nothing is under way, at most `timeout`; says whether that is so.
@@ -265,19 +309,42 @@ impl Generation {
 
     fn poll(&self, kind: wgpu::PollType) -> Result<wgpu::PollStatus, BackendError> {
         self.check()?;
-        // wgpu 30 panics in `poll` when the device turns out to be lost while it waits. It holds none of
-        // its locks at that point; the loss has been recorded by the callback or is recorded here.
-        match catch_unwind(AssertUnwindSafe(|| self.device().poll(kind))) {
-            Ok(Ok(status)) => self.check().map(|()| status),
-            Ok(Err(error)) => {
+        match self.look(kind) {
+            Some(Ok(status)) => self.check().map(|()| status),
+            Some(Err(error)) => {
                 let message = error.to_string();
                 Err(BackendError::Driver { doing: "waiting for the device", message })
             }
-            Err(_) => {
-                self.mark_lost("the driver reported the loss while it was waited for");
+            None => {
+                self.mark_lost(Cause::Driver, "the driver reported the loss while it was waited for");
                 self.check().map(|()| wgpu::PollStatus::Poll)
             }
         }
+    }
+
+    /// Polls the device, lost or not; `None` if it turned out to be lost meanwhile.
+    fn look(&self, kind: wgpu::PollType) -> Option<Result<wgpu::PollStatus, wgpu::PollError>> {
+        // wgpu 30 panics in `poll` when the device turns out to be lost while it waits. It holds none of
+        // its locks at that point; the loss has been recorded by the callback or is recorded by the caller.
+        catch_unwind(AssertUnwindSafe(|| self.device().poll(kind))).ok()
+    }
+
+    /// Whether the device can be closed: that needs a device that the driver has not lost, and no work
+    /// under way, for which this waits a little.
+    fn can_be_closed(&self) -> bool {
+        let cause = self.loss.reason.lock().unwrap_or_else(PoisonError::into_inner).0;
+        if self.is_lost() && cause != Cause::Declared {
+            return false;
+        }
+        let idle = || match self.look(wgpu::PollType::Poll) {
+            Some(Ok(status)) => Ok(status == wgpu::PollStatus::QueueEmpty),
+            Some(Err(error)) => {
+                let message = error.to_string();
+                Err(BackendError::Driver { doing: "closing the device", message })
+            }
+            None => Ok(false),
+        };
+        matches!(until(Instant::now() + GRACE, idle), Ok(true))
     }
 }
 
@@ -311,8 +378,7 @@ impl Drop for Generation {
     fn drop(&mut self) {
         // Dropping wgpu's queue waits without limit for work in flight, and panics when that fails. So it
         // is dropped only when it is known to be idle, and leaked otherwise: kernels cannot be stopped.
-        let idle = !self.is_lost() && matches!(self.wait_idle(DROP_GRACE), Ok(true));
-        if !idle {
+        if !self.can_be_closed() {
             std::mem::forget(Arc::clone(&self.live));
         }
     }

@@ -186,6 +186,11 @@ impl BindGroups {
         self.cache.counters()
     }
 
+    /// Forgets every group.
+    pub(crate) fn clear(&self) {
+        self.cache.remove_if(|_| true);
+    }
+
     /// Forgets every group that names one of the buffers.
     pub(crate) fn forget(&self, destroyed: &[u64]) {
         if !destroyed.is_empty() {

@@ -24,6 +24,7 @@ mod env;
 mod exec;
 mod generation;
 mod kernel;
+mod lifecycle;
 mod pipeline;
 mod probe;
 mod profile;
@@ -39,6 +40,8 @@ pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
 #[doc(hidden)]
 pub use compile::descriptor;
 pub use pipeline::WgpuPipeline;
+#[doc(hidden)]
+pub use seam::{Fault, Site};
 pub use stats::{CacheStats, WgpuBackendStats};
 /// The graphics layer whose types this crate's methods give.
 pub use wgpu;

@@ -7,16 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use vyre_driver::{
-    BackendError, BackendInstance, Binding, Command, CommandList, Completion, DispatchCommand, Span,
-};
+use vyre_driver::{BackendError, Binding, Command, CommandList, Completion, DispatchCommand, Span};
 use vyre_foundation::build::Kernel;
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
 use vyre_spec::{CompileOptions, Quirks, Value};
 
-use crate::core::Core;
+use crate::core::{Core, Lasting};
 use crate::generation::Generation;
 use crate::profile::profile_of;
 use crate::{compile, exec};
@@ -90,7 +88,7 @@ fn program() -> Result<Checked<Program>, BackendError> {
 /// Runs the probe as for a device without quirks.
 fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
     let profile = profile_of(generation, Quirks::default());
-    let core = Arc::new(Core::new(BackendInstance::next(), Arc::clone(generation), profile));
+    let core = Arc::new(Core::new(Lasting::new(), Arc::clone(generation), profile));
     let options = CompileOptions { optimize: false, ..CompileOptions::default() };
     let pipeline = compile::pipeline(&core, &program()?, &options)?;
 

@@ -68,7 +68,7 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
     let mut hasher = blake3::Hasher::new_derive_key("vyre-driver-wgpu raw WGSL pipeline");
     hasher.update(&workgroup_size.to_le_bytes()).update(wgsl.as_bytes());
     let key = *hasher.finalize().as_bytes();
-    if let Some(pipeline) = core.pipelines.get(&key) {
+    if let Some(pipeline) = core.known_pipeline(key) {
         return Ok(pipeline);
     }
     check_workgroup_size(wgsl, workgroup_size)?;
@@ -78,14 +78,14 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
     let descriptor = lowered::verify(interface_descriptor(workgroup_size))
         .map_err(|error| BackendError::Driver { doing: "describing a shader", message: error.to_string() })?;
     let pipeline = WgpuPipeline {
-        owner: core.owner,
+        owner: core.lasting.owner,
         generation: core.generation.number,
         program: interface(workgroup_size)?,
         options: None,
         plain: Compiled::new(kernel, descriptor),
         folded: OnceLock::new(),
     };
-    Ok(core.pipelines.insert(key, Arc::new(pipeline)))
+    Ok(core.keep_pipeline(key, pipeline))
 }
 
 /// Refuses a workgroup size that is not the shader's. Text that does not parse passes: wgpu reports that

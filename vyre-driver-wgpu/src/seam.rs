@@ -2,6 +2,7 @@
 //!
 //! Real out-of-memory and real device loss cannot be produced at will, so tests arm a fault here and the
 //! next matching call fails exactly as it would with a failing driver. Unarmed, it costs one relaxed load.
+//! A backend has one seam for all its generations.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,21 +10,26 @@ use std::sync::{Mutex, PoisonError};
 
 /// Where a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Site {
+#[non_exhaustive]
+pub enum Site {
     /// The creation of a buffer.
     Allocate,
     /// A queue submission.
     Submit,
+    /// The look for the adapter in a recovery.
+    Reopen,
 }
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "faults are armed by tests only"))]
-pub(crate) enum Fault {
+#[non_exhaustive]
+pub enum Fault {
     /// The device has no memory.
     OutOfMemory,
     /// The device is lost.
     Lost,
+    /// At [`Site::Reopen`]: the adapter has another driver than before.
+    OtherDriver,
 }
 
 /// The faults that are armed, in the order in which they strike.
@@ -43,7 +49,6 @@ struct Planned {
 
 impl Seam {
     /// Arms `fault` for the call at `site` that comes after `skip` others.
-    #[cfg(test)]
     pub(crate) fn arm(&self, site: Site, skip: u32, fault: Fault) {
         let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         plan.push_back(Planned { site, skip, fault });

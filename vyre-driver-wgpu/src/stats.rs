@@ -1,7 +1,7 @@
 //! Counters for dashboards.
 
 use crate::cache::Counters;
-use crate::core::Core;
+use crate::lifecycle::Lifecycle;
 
 /// What a cache has done and holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,9 @@ pub struct WgpuBackendStats {
     pub generation: u64,
     /// Compiled pipelines in memory.
     pub pipelines: CacheStats,
-    /// Bind groups.
+    /// Buffers that callers hold by handle.
+    pub residents: u64,
+    /// Bind groups, of this generation; so are the buffer counters.
     pub bind_groups: CacheStats,
     /// Buffer requests that were served from the pool.
     pub buffers_reused: u64,
@@ -53,19 +55,24 @@ pub struct WgpuBackendStats {
 }
 
 impl WgpuBackendStats {
-    pub(crate) fn of(core: &Core) -> Self {
+    pub(crate) fn of(life: &Lifecycle) -> Self {
+        let mut stats = Self {
+            adapter: life.profile.name.clone(),
+            generation: life.latest().1,
+            pipelines: life.lasting.pipeline_counters().into(),
+            residents: life.lasting.residents.len() as u64,
+            ..Self::default()
+        };
+        // After a shutdown there is nothing else.
+        let Ok(core) = life.core() else { return stats };
         let pool = core.pool.counters();
-        Self {
-            adapter: core.profile.name.clone(),
-            generation: core.generation.number,
-            pipelines: core.pipelines.counters().into(),
-            bind_groups: core.groups.counters().into(),
-            buffers_reused: pool.reused,
-            buffers_created: pool.created,
-            buffers_trimmed: pool.trimmed,
-            buffer_bytes: pool.live_bytes,
-            idle_buffer_bytes: pool.idle_bytes,
-            uncaptured_errors: core.generation.uncaptured_errors(),
-        }
+        stats.bind_groups = core.groups.counters().into();
+        stats.buffers_reused = pool.reused;
+        stats.buffers_created = pool.created;
+        stats.buffers_trimmed = pool.trimmed;
+        stats.buffer_bytes = pool.live_bytes;
+        stats.idle_buffer_bytes = pool.idle_bytes;
+        stats.uncaptured_errors = core.generation.uncaptured_errors();
+        stats
     }
 }

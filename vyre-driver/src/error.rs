@@ -174,6 +174,14 @@ pub enum BackendError {
         /// Its id.
         backend: &'static str,
     },
+    /// A lost device could not be recovered: the adapter that is there now is not as the old one was.
+    #[error("the adapter has changed: it was {was}; now there is {now}")]
+    AdapterChanged {
+        /// The adapter that was opened.
+        was: String,
+        /// What is there now.
+        now: String,
+    },
     /// The driver or the graphics layer refused something that it should have taken: a fault of ours or
     /// of the driver's.
     #[error("{doing} failed: {message}")]
@@ -215,6 +223,7 @@ impl BackendError {
             Self::DeviceLost { .. } => "B302",
             Self::Driver { .. } => "B303",
             Self::ShutDown { .. } => "B304",
+            Self::AdapterChanged { .. } => "B305",
         }
     }
 
@@ -241,8 +250,9 @@ impl BackendError {
             Self::LoopLimit { .. } => "shorten the loop, split it over several dispatches, or use a device whose driver does not limit loops".into(),
             Self::Timeout { .. } => "allow more time or split the work; a running kernel cannot be stopped".into(),
             Self::OutOfMemory { .. } => "free buffers, or split the work".into(),
-            Self::DeviceLost { .. } => "open the backend again; if it recurs, the kernel may run too long for the driver's watchdog".into(),
+            Self::DeviceLost { .. } => "call `try_recover`, then compile and upload again; if it recurs, the kernel may run too long for the driver's watchdog".into(),
             Self::ShutDown { .. } => "open the backend again; nothing runs on it after `shutdown`".into(),
+            Self::AdapterChanged { .. } => "open a new backend: what was compiled or planned for the old adapter does not fit".into(),
             Self::Driver { .. } => "update the driver; if it recurs, report it with the program's text".into(),
         }
     }

@@ -56,7 +56,7 @@ impl<'p> Plan<'p> {
         };
         let pipeline: &WgpuPipeline =
             command.pipeline().as_any().downcast_ref().ok_or_else(|| bad("foreign"))?;
-        if pipeline.owner != self.core.owner {
+        if pipeline.owner != self.core.lasting.owner {
             return Err(bad("foreign"));
         }
         if pipeline.generation != self.core.generation.number {

@@ -134,7 +134,7 @@ impl<'p> Plan<'p> {
                 if let Some(&index) = self.residents.get(&resource) {
                     return Ok(index);
                 }
-                let buffer = self.core.residents.get(resource)?;
+                let buffer = self.core.lasting.residents.get(resource)?;
                 self.buffers.push(Held { buffer: Holder::Resident(buffer), len: resource.len });
                 self.residents.insert(resource, self.buffers.len() - 1);
                 Ok(self.buffers.len() - 1)
