@@ -92,8 +92,7 @@ impl VyreBackend for WgpuBackend {
     }
 
     fn shutdown(&self) -> Result<(), BackendError> {
-        self.life().shut_down();
-        Ok(())
+        self.life().shut_down()
     }
 }
 

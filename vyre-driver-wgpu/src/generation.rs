@@ -20,7 +20,7 @@ use crate::acquire::Candidate;
 use crate::seam::{Fault, Seam, Site};
 
 /// How long the end of a generation waits for work in flight before the device is leaked instead.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// The next generation's number; the first is 1.
 static NEXT: AtomicU64 = AtomicU64::new(1);

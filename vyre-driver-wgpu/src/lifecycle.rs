@@ -13,7 +13,7 @@ use crate::acquire::{self, Candidate};
 use crate::backend::WGPU_BACKEND_ID;
 use crate::buffer::{Kind, PoolBuffer, Staging};
 use crate::core::{Core, Lasting};
-use crate::generation::{Cause, Generation};
+use crate::generation::{Cause, GRACE, Generation};
 use crate::probe;
 use crate::profile::profile_of;
 use crate::seam::{Fault, Seam, Site};
@@ -119,15 +119,17 @@ impl Lifecycle {
         Ok(())
     }
 
-    /// Ends the backend: frees what it holds once the work under way has ended, as far as that happens soon.
-    pub(crate) fn shut_down(&self) {
+    /// Ends the backend: frees what it holds. Waits for work under way a little; what has not ended then
+    /// keeps its memory until the end of the process.
+    pub(crate) fn shut_down(&self) -> Result<(), BackendError> {
         let _turn = self.turning.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(core) = self.core() else { return };
+        let Ok(core) = self.core() else { return Ok(()) };
         let last = Arc::clone(core.generation.device_queue());
         let end = State::ShutDown { last, generation: core.generation.number };
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = end;
         self.lasting.residents.clear();
         core.drop_caches();
+        core.generation.wait_idle(GRACE).map(|_| ())
     }
 
     /// Makes ready what a first dispatch would have to wait for, and runs one empty submission.

@@ -127,7 +127,7 @@ impl Residents {
         }
         let concerned = {
             let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-            list.commands().iter().filter_map(host_write).any(|(resource, ..)| {
+            host_writes(list).any(|(resource, ..)| {
                 table.get(&resource.slot).is_some_and(|resident| resident.mirror.is_some())
             })
         };
@@ -191,7 +191,7 @@ impl Mirroring<'_> {
     /// copies write there is not known here.
     pub(crate) fn note(self, list: &CommandList<'_>) {
         let mut table = self.residents.table.write().unwrap_or_else(PoisonError::into_inner);
-        for (resource, offset, len, write) in list.commands().iter().filter_map(host_write) {
+        for (resource, offset, len, write) in host_writes(list) {
             let mirror = table.get_mut(&resource.slot).and_then(|resident| resident.mirror.as_mut());
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
             let end = start.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
@@ -210,17 +210,32 @@ enum Write<'a> {
     Fill(u8),
 }
 
-/// The resident that a command writes from the host, offset and length in bytes, and what it writes.
-fn host_write<'a>(command: &Command<'a>) -> Option<(Resource, u64, u64, Write<'a>)> {
-    let (to, write) = match command {
-        Command::Upload { to, bytes } => (to, Write::Bytes(bytes)),
-        Command::Fill { to, byte } => (to, Write::Fill(*byte)),
-        _ => return None,
-    };
-    match to.buffer {
-        BufferRef::Resident(resource) => Some((resource, to.offset, to.len, write)),
-        BufferRef::Transient(_) => None,
-    }
+/// A resident that a list writes from the host, offset and length in bytes, and what is written.
+type HostWrite<'a> = (Resource, u64, u64, Write<'a>);
+
+/// The host's writes of a list in order, those of a repetition once: the last time makes the same again.
+fn host_writes<'l>(list: &'l CommandList<'_>) -> impl Iterator<Item = HostWrite<'l>> {
+    let mut open = vec![list.commands().iter()];
+    std::iter::from_fn(move || {
+        loop {
+            let Some(command) = open.last_mut()?.next() else {
+                open.pop();
+                continue;
+            };
+            let (to, write) = match command {
+                Command::Upload { to, bytes } => (to, Write::Bytes(bytes)),
+                Command::Fill { to, byte } => (to, Write::Fill(*byte)),
+                Command::Repeat { commands, count } if *count > 0 => {
+                    open.push(commands.iter());
+                    continue;
+                }
+                _ => continue,
+            };
+            if let BufferRef::Resident(resource) = to.buffer {
+                return Some((resource, to.offset, to.len, write));
+            }
+        }
+    })
 }
 
 fn zeros(len: u64) -> Result<Vec<u8>, BackendError> {

@@ -102,7 +102,8 @@ pub trait VyreBackend: Any + Send + Sync {
     /// device are stale afterwards, except those of [`Self::allocate_retained`].
     ///
     /// # Errors
-    /// [`BackendError::DeviceLost`] or [`BackendError::NoDevice`] if that is not possible now.
+    /// [`BackendError::AdapterChanged`] if the device is not what it was, or whatever opening it and restoring
+    /// what was retained fail with; the device then stays lost, and this can be called again.
     fn try_recover(&self) -> Result<(), BackendError> {
         Ok(())
     }
