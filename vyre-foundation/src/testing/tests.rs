@@ -8,14 +8,15 @@ use vyre_spec::{Comparison, DataType, Value};
 
 use super::generate::attempt_case;
 use super::rebuild::{Edits, rebuild};
-use super::{GenConfig, GeneratedCase, generate, mutate, shrink};
+use super::{GenConfig, GeneratedCase, Launches, generate, mutate, shrink};
 use crate::check::check;
 use crate::ir::{Expr, ExprId, Node};
 use crate::machine::{Finding, MachineOptions, Schedule};
 use crate::opt::optimize;
 
-fn configs() -> [GenConfig; 3] {
+fn configs() -> [GenConfig; 4] {
     [
+        GenConfig { grid_barriers: true, launches: Launches::Workgroups, ..GenConfig::default() },
         GenConfig::default(),
         GenConfig { subgroup_size: Some(4), traps: true, ..GenConfig::default() },
         GenConfig { exact: false, subnormals: true, nodes: 80, ..GenConfig::default() },

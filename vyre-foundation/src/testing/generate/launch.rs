@@ -133,7 +133,8 @@ impl Generator<'_> {
         for axis in Axis::ALL.into_iter().rev() {
             self.built_in(BuiltIn::GlobalId(axis), false);
             self.built_in(BuiltIn::LocalId(axis), false);
-            let id = self.built_in(BuiltIn::WorkgroupId(axis), true);
+            // A grid barrier stands where all workgroups go the same way.
+            let id = self.built_in(BuiltIn::WorkgroupId(axis), !self.config.grid_barriers);
             let count = self.built_in(BuiltIn::WorkgroupCount(axis), true);
             group = Some(self.onto(group, count, id));
         }

@@ -9,6 +9,7 @@
 
 mod control;
 mod expr;
+mod grid;
 mod index;
 mod launch;
 mod memory;
@@ -23,7 +24,7 @@ use super::GeneratedCase;
 use super::ops::Recipes;
 use crate::check::check;
 use crate::diag::Diagnostic;
-use crate::ir::{Arena, ExprId, NodeId, Place, RegionId, VarId};
+use crate::ir::{Arena, ExprId, Launch, NodeId, Place, RegionId, VarId};
 use crate::launch::Params;
 use crate::machine::MachineOptions;
 
@@ -62,6 +63,8 @@ pub struct GenConfig {
     pub subgroup_size: Option<u32>,
     /// Storage buffers of a program, at most; at least 1.
     pub max_buffers: u32,
+    /// Programs of workgroups have grid barriers, in branches and loops that the whole launch shares.
+    pub grid_barriers: bool,
 }
 
 impl Default for GenConfig {
@@ -77,6 +80,7 @@ impl Default for GenConfig {
             traps: false,
             subgroup_size: None,
             max_buffers: 6,
+            grid_barriers: false,
         }
     }
 }
@@ -134,11 +138,14 @@ pub(super) fn attempt_case(
     let rng = Rng::with_seed(seed ^ attempt.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mut generator = Generator::new(format!("random_{seed}"), config, rng);
     generator.program();
-    let Generator { arena, params, inputs, .. } = generator;
+    let Generator { arena, params, inputs, mut rng, .. } = generator;
     let finished = arena.finish().map_err(|e| {
         vec![Diagnostic::new(crate::diag::Code::Structure, crate::diag::Site::Program, e.to_string())]
     })?;
-    let program = check(finished.0)?;
+    let mut program = check(finished.0)?;
+    if config.grid_barriers && matches!(program.launch(), Launch::Workgroups { .. }) {
+        program = grid::with_barriers(&program, &mut rng)?;
+    }
     Ok(GeneratedCase { seed, program, params, inputs, subgroup_size: config.lanes() })
 }
 
