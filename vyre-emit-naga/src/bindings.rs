@@ -126,6 +126,7 @@ fn field_name(field: LaunchField) -> String {
         LaunchField::Extent(axis) => format!("extent_{}", axis.name()),
         LaunchField::WorkgroupCount(axis) => format!("workgroups_{}", axis.name()),
         LaunchField::GridCount(axis) => format!("grid_{}", axis.name()),
+        LaunchField::LoopVar(number) => format!("loop_{number}"),
         LaunchField::Zero => "zero".to_owned(),
     }
 }

@@ -5,10 +5,10 @@ use vyre_spec::ops::{AtomicOp, BinaryOp};
 use vyre_spec::{DataType, Value};
 
 use crate::bindings::Storage;
-use crate::kernel::{InstId, LaunchField, Op, Proof};
+use crate::kernel::{InstId, LaunchField, Op, Place, Proof};
 use crate::legalize::{self, Retries, Target};
 use crate::lower::Lowering;
-use crate::writer::Writer;
+use crate::writer::{SCRATCH_BINDING, Writer};
 
 /// An index as u32, and whether it is in bounds, unless that is proven.
 struct Checked {
@@ -30,7 +30,22 @@ impl Lowering<'_> {
             ir::Place::Buffer(id) => self.bounds.count(id).and_then(|n| u32::try_from(n).ok()),
             _ => None,
         };
-        self.bindings.storage(self.program, place, count)
+        let storage = self.bindings.storage(self.program, place, count);
+        match self.kept_private(place) {
+            Some(_) => Storage { place: Place::Binding(SCRATCH_BINDING), element: DataType::U32, ..storage },
+            None => storage,
+        }
+    }
+
+    /// Where an element in bounds is: an array that lives across grid barriers is in scratch memory.
+    fn address(&mut self, place: ir::Place, index: InstId, proof: Proof) -> (InstId, Proof) {
+        match self.kept_private(place) {
+            Some(first) => {
+                self.scratch = true;
+                (self.own_element(first, index), Proof::Proven("scratch memory is sized for the launch"))
+            }
+            None => (index, proof),
+        }
     }
 
     /// The guard of an access; `None` if it is never in bounds. (naga refuses a constant index that is not.)
@@ -67,11 +82,13 @@ impl Lowering<'_> {
             return self.w.constant(Value::zero(storage.logical));
         };
         let Some(in_bounds) = in_bounds else {
+            let (index, proof) = self.address(place, index, proof);
             let word = self.w.value(Op::Load { place: storage.place, index, proof }, storage.element);
             return from_memory(&mut self.w, &storage, word);
         };
         let first = self.w.lit(0u32);
         let index = self.w.select(in_bounds, index, first);
+        let (index, proof) = self.address(place, index, proof);
         let word = self.w.value(Op::Load { place: storage.place, index, proof }, storage.element);
         let zero = self.w.constant(Value::zero(storage.element));
         let word = self.w.select(in_bounds, word, zero);
@@ -84,6 +101,7 @@ impl Lowering<'_> {
         let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, index) else { return };
         let value = self.value(value);
         let value = to_memory(&mut self.w, &storage, value);
+        let (index, proof) = self.address(place, index, proof);
         let store = Op::Store { place: storage.place, index, value, proof };
         match in_bounds {
             None => self.w.effect(store),

@@ -1,7 +1,8 @@
 //! Where each array of the program lives.
 //!
 //! The buffers that the program loads, stores or uses atomically are bound in declaration order; then come
-//! the launch data, unless they are immediates, then the trap record, if the program has one. A buffer of
+//! the launch data, unless they are immediates, then scratch memory, if values cross grid barriers, then the
+//! trap record, if the program has one. A buffer of
 //! which only the length is read is not bound.
 
 use vyre_foundation::check::Facts;
@@ -80,7 +81,7 @@ impl Bindings {
     }
 
     /// Adds the bindings that are not buffers.
-    pub(crate) fn close(&mut self, launch_data: bool, trap: bool) {
+    pub(crate) fn close(&mut self, launch_data: bool, scratch: bool, trap: bool) {
         let words = |name: &str, role, access, atomic| Binding {
             name: name.to_owned(),
             role,
@@ -90,6 +91,9 @@ impl Bindings {
         };
         if launch_data {
             self.bindings.push(words("launch_data", Role::LaunchData, Access::Uniform, false));
+        }
+        if scratch {
+            self.bindings.push(words("grid_scratch", Role::Scratch, Access::ReadWrite, false));
         }
         if trap {
             self.bindings.push(words("trap_record", Role::Trap, Access::ReadWrite, true));

@@ -16,6 +16,8 @@ const WHILE_TRIPS: u32 = u32::MAX;
 
 /// What is left to do.
 enum Step {
+    /// The outermost nodes of the part from a position on.
+    Part(usize),
     /// The nodes of a region from a position on.
     Nodes(RegionId, usize),
     /// Going on in another block.
@@ -43,13 +45,23 @@ impl Lowering<'_> {
             self.w.enter(Some(then));
         }
         self.zero_shared();
+        let skip = self.begin_part();
         if let Some(counter) = self.counter {
             let zero = self.w.lit(0u32);
             self.w.set(counter.local, zero);
         }
-        let mut steps = vec![Step::Nodes(self.program.body(), 0)];
+        let mut steps = vec![Step::Part(0)];
         while let Some(step) = steps.pop() {
             match step {
+                Step::Part(position) => match self.part.nodes.get(position) {
+                    Some(&node) => {
+                        steps.push(Step::Part(position + 1));
+                        let exprs = self.placement.before(node);
+                        self.place(exprs);
+                        self.node(node, &mut steps)?;
+                    }
+                    None => self.end_part(),
+                },
                 Step::Nodes(region, position) => {
                     if let Some(&node) = self.program.region(region).get(position) {
                         steps.push(Step::Nodes(region, position + 1));
@@ -71,6 +83,10 @@ impl Lowering<'_> {
                 Step::Advance(counter) => self.advance(counter),
             }
         }
+        if skip.is_some() {
+            self.w.enter(skip);
+        }
+        self.store_shared();
         Ok(())
     }
 
@@ -138,16 +154,11 @@ impl Lowering<'_> {
                 self.count_trip(id);
                 None
             }
-            Node::Break => {
-                self.w.effect(Op::Break);
-                None
-            }
-            Node::Continue => {
-                self.w.effect(Op::Continue);
-                None
-            }
-            Node::Return => {
-                self.w.effect(Op::Return);
+            Node::Break | Node::Continue | Node::Return => {
+                if !self.leave_part(id)? {
+                    let is_break = matches!(self.program.node(id), Node::Break);
+                    self.w.effect(if is_break { Op::Break } else { Op::Continue });
+                }
                 None
             }
             Node::Barrier { ordering } => {
@@ -155,7 +166,8 @@ impl Lowering<'_> {
                     MemoryOrdering::Workgroup => (false, true),
                     MemoryOrdering::Storage => (true, false),
                     MemoryOrdering::WorkgroupAndStorage => (true, true),
-                    MemoryOrdering::GridSync => return Err(self.unsupported("a grid-wide barrier", None)),
+                    // Parts end at these.
+                    MemoryOrdering::GridSync => return Ok(()),
                 };
                 self.w.effect(Op::Barrier { storage, workgroup });
                 None
@@ -172,6 +184,7 @@ impl Lowering<'_> {
             }
         };
         self.results[id.index()] = result;
+        self.keep_result(id, result);
         Ok(())
     }
 

@@ -65,6 +65,50 @@ pub enum LowerError {
         /// The device's name.
         device: String,
     },
+    /// A grid barrier stands in a loop whose trips the host cannot count at launch.
+    #[error(
+        "the grid barrier at node {} is in the loop at node {}, which the host cannot unroll: {reason}",
+        barrier.raw(),
+        node.raw()
+    )]
+    GridSyncTripCount {
+        /// The barrier.
+        barrier: NodeId,
+        /// The loop.
+        node: NodeId,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A value that scratch memory cannot hold lives across a grid barrier.
+    #[error("{what} lives across a grid barrier, but scratch memory cannot hold a {ty}")]
+    GridSyncValue {
+        /// What it is.
+        what: String,
+        /// Its type.
+        ty: DataType,
+    },
+    /// Some invocations of a workgroup end, others go on to another kernel of the program, and a shared array
+    /// would have to be carried there.
+    #[error(
+        "the shared array `{array}` is used after some invocations of its workgroup leave at node {}, in a program \
+         with grid barriers",
+        node.raw()
+    )]
+    GridSyncApart {
+        /// Where they leave.
+        node: NodeId,
+        /// The array's name.
+        array: String,
+    },
+    /// What lives across grid barriers takes more words than can be numbered.
+    #[error("what lives across the grid barriers takes 2^32 words or more in each invocation or workgroup")]
+    GridSyncScratch,
+    /// A program with grid barriers becomes several kernels, but one was asked for.
+    #[error("the program becomes {kernels} kernels, as it has grid barriers, but one was asked for")]
+    SeveralKernels {
+        /// How many it becomes.
+        kernels: usize,
+    },
     /// Lowering broke an invariant of descriptors: a fault of this crate.
     #[error(transparent)]
     Verify(#[from] VerifyError),
@@ -88,6 +132,15 @@ impl LowerError {
                  another device"
                     .to_owned()
             }
+            Self::GridSyncTripCount { .. } => "count the loop by literals, parameters, lengths and workgroup counts, \
+                 or end its trips by a branch that all invocations of the launch share"
+                .to_owned(),
+            Self::GridSyncValue { .. } => "keep it in a buffer, or compute it again after the barrier".to_owned(),
+            Self::GridSyncApart { .. } => "let every invocation of the workgroup come to the end of the branch or loop \
+                 around, and make what each does conditional instead"
+                .to_owned(),
+            Self::GridSyncScratch => "use smaller private and shared arrays across grid barriers".to_owned(),
+            Self::SeveralKernels { .. } => "lower it with `lower_all`".to_owned(),
             Self::Verify(_) => "this is a fault of vyre-lower: please report the program".to_owned(),
         }
     }

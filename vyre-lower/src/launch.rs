@@ -130,13 +130,8 @@ impl Shape {
         let mut tests = Vec::new();
         if self.rule.folded {
             let linear = self.linear_workgroup(w);
-            let counts = Axis::ALL.map(|axis| w.launch(LaunchField::WorkgroupCount(axis), DataType::U32));
-            let test = w.in_prelude(|w| {
-                let plane = w.raw(BinaryOp::Mul, counts[0], counts[1]);
-                let total = w.raw(BinaryOp::Mul, plane, counts[2]);
-                w.raw(BinaryOp::Lt, linear, total)
-            });
-            tests.push(test);
+            let total = self.workgroups(w);
+            tests.push(w.in_prelude(|w| w.raw(BinaryOp::Lt, linear, total)));
         }
         for axis in Axis::ALL.into_iter().take(if self.rule.points { self.axes } else { 0 }) {
             let size = self.size[axis.index()];
@@ -158,32 +153,50 @@ impl Shape {
         tests.into_iter().reduce(|all, test| w.in_prelude(|w| w.raw(BinaryOp::BitAnd, all, test)))
     }
 
+    /// How many workgroups the launch has, modulo 2^32.
+    pub(crate) fn workgroups(&self, w: &mut Writer) -> InstId {
+        let counts = Axis::ALL.map(|axis| w.launch(LaunchField::WorkgroupCount(axis), DataType::U32));
+        w.in_prelude(|w| {
+            let plane = w.raw(BinaryOp::Mul, counts[0], counts[1]);
+            w.raw(BinaryOp::Mul, plane, counts[2])
+        })
+    }
+
+    /// The workgroup's linear id over a launch of workgroups, modulo 2^32.
+    pub(crate) fn linear_group(&self, w: &mut Writer) -> InstId {
+        let id = Axis::ALL.map(|axis| self.built_in(w, BuiltIn::WorkgroupId(axis)));
+        let [width, height] =
+            [Axis::X, Axis::Y].map(|axis| w.launch(LaunchField::WorkgroupCount(axis), DataType::U32));
+        linear(w, id, width, height)
+    }
+
     /// The invocation's linear id over the launch, modulo 2^32: of the point in a domain, of the workgroup
     /// and the invocation in it otherwise.
     pub(crate) fn linear_invocation(&self, w: &mut Writer) -> InstId {
-        let domain = self.rule.points;
-        let [x, y, z] = Axis::ALL.map(|axis| {
-            let id = if domain { BuiltIn::Point(axis) } else { BuiltIn::WorkgroupId(axis) };
-            self.built_in(w, id)
-        });
-        let [width, height] = [Axis::X, Axis::Y].map(|axis| {
-            let field = if domain { LaunchField::Extent(axis) } else { LaunchField::WorkgroupCount(axis) };
-            w.launch(field, DataType::U32)
-        });
+        if self.rule.points {
+            let [x, y, z] = Axis::ALL.map(|axis| self.built_in(w, BuiltIn::Point(axis)));
+            let [width, height] =
+                [Axis::X, Axis::Y].map(|axis| w.launch(LaunchField::Extent(axis), DataType::U32));
+            return linear(w, [x, y, z], width, height);
+        }
+        let group = self.linear_group(w);
         let local = w.hardware(Op::LocalIndex);
         let invocations = self.invocations();
         w.in_prelude(|w| {
-            let plane = w.raw(BinaryOp::Mul, z, height);
-            let row = w.raw(BinaryOp::Add, plane, y);
-            let start = w.raw(BinaryOp::Mul, row, width);
-            let linear = w.raw(BinaryOp::Add, start, x);
-            if domain {
-                return linear;
-            }
-            let start = w.raw_lit(BinaryOp::Mul, linear, invocations);
+            let start = w.raw_lit(BinaryOp::Mul, group, invocations);
             w.raw(BinaryOp::Add, start, local)
         })
     }
+}
+
+/// The linear position of an id in a grid, in the prelude.
+fn linear(w: &mut Writer, [x, y, z]: [InstId; 3], width: InstId, height: InstId) -> InstId {
+    w.in_prelude(|w| {
+        let plane = w.raw(BinaryOp::Mul, z, height);
+        let row = w.raw(BinaryOp::Add, plane, y);
+        let start = w.raw(BinaryOp::Mul, row, width);
+        w.raw(BinaryOp::Add, start, x)
+    })
 }
 
 fn default_size(axes: u8, profile: &DeviceProfile) -> [u32; 3] {

@@ -6,6 +6,7 @@ mod analysis;
 mod bindings;
 mod control;
 mod error;
+pub mod grid_sync;
 pub mod kernel;
 mod launch;
 mod legalize;
@@ -16,4 +17,4 @@ mod trap;
 mod writer;
 
 pub use error::LowerError;
-pub use lower::lower;
+pub use lower::{Lowered, lower, lower_all};

@@ -1,48 +1,105 @@
 //! The way from a checked program to a verified descriptor.
 
 use vyre_foundation::check::{Checked, Facts};
-use vyre_foundation::ir::{Expr, ExprId, Node, Program, VarId};
-use vyre_spec::ops::{AtomicOp, BinaryOp};
+use vyre_foundation::ir::{self, Expr, ExprId, Node, Program, VarId};
+use vyre_spec::ops::AtomicOp;
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
 use crate::analysis::bounds::Bounds;
 use crate::analysis::loops::{self, Plan};
 use crate::bindings::Bindings;
 use crate::error::{LowerError, within};
+use crate::grid_sync::live::Crossing;
+use crate::grid_sync::split::Part;
+use crate::grid_sync::{Schedule, Split};
 use crate::kernel::{
-    InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, VerifiedKernel, verify,
+    InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, Role, VerifiedKernel, verify,
 };
 use crate::launch::Shape;
 use crate::legalize;
 use crate::place::Placement;
 use crate::trap::TripCounter;
-use crate::writer::{TRAP_BINDING, Writer};
+use crate::writer::{SCRATCH_BINDING, TRAP_BINDING, Writer};
 
-/// Lowers a program for a device.
+/// The kernels of a program, and the order in which they run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    /// The kernels: one, unless the program has grid barriers. All have the same workgroup size and grid.
+    pub kernels: Vec<VerifiedKernel>,
+    /// How to run them.
+    pub schedule: Schedule,
+}
+
+/// Lowers a program for a device to one kernel, as [`lower_all`] does.
+///
+/// # Errors
+/// As [`lower_all`], or if the program becomes several kernels.
+pub fn lower(
+    program: &Checked<Program>,
+    profile: &DeviceProfile,
+    options: &CompileOptions,
+) -> Result<VerifiedKernel, LowerError> {
+    let mut kernels = lower_all(program, profile, options)?.kernels;
+    match kernels.pop() {
+        Some(kernel) if kernels.is_empty() => Ok(kernel),
+        _ => Err(LowerError::SeveralKernels { kernels: kernels.len() + 1 }),
+    }
+}
+
+/// Lowers a program for a device. A program with grid barriers becomes several kernels.
 ///
 /// The result computes what the program means, guards and all, with ops that the device has. `options` are
 /// those of [`CompileOptions`]: lowering itself does not optimise.
 ///
 /// # Errors
 /// If the program needs what the device lacks or passes one of its limits.
-pub fn lower(
+pub fn lower_all(
     program: &Checked<Program>,
     profile: &DeviceProfile,
     options: &CompileOptions,
-) -> Result<VerifiedKernel, LowerError> {
+) -> Result<Lowered, LowerError> {
     let shape = Shape::new(program, profile, options)?;
     check_limits(program, profile, &shape)?;
-    let mut lowering = Lowering::new(program, profile, shape);
-    lowering.plan_loops()?;
-    lowering.body()?;
-    lowering.finish(profile, options)
+    let inits = inits(program);
+    let split = Split::new(program, program.facts(), &inits)?;
+    let mut kernels = Vec::with_capacity(split.parts.len());
+    for number in 0..split.parts.len() {
+        let mut lowering = Lowering::new(program, profile, shape, &inits, &split, number);
+        lowering.plan_loops()?;
+        lowering.body()?;
+        kernels.push(lowering.finish(profile, options, number)?);
+    }
+    Ok(Lowered { kernels, schedule: split.schedule })
 }
 
-/// The state of lowering one program.
+/// The initial value of each variable that is never set.
+fn inits(program: &Program) -> Vec<Option<ExprId>> {
+    let mut inits = vec![None; program.vars().len()];
+    for node in program.nodes() {
+        if let Node::Declare { var, init } = *node {
+            inits[var.index()] = Some(init);
+        }
+    }
+    for node in program.nodes() {
+        if let Node::Set { var, .. } = *node {
+            inits[var.index()] = None;
+        }
+    }
+    inits
+}
+
+/// The state of lowering one part of a program.
 pub(crate) struct Lowering<'a> {
     pub(crate) program: &'a Program,
     pub(crate) facts: &'a Facts,
     pub(crate) profile: &'a DeviceProfile,
+    pub(crate) split: &'a Split,
+    pub(crate) part: &'a Part,
+    pub(crate) crossing: &'a Crossing,
+    /// Whether the part uses each shared array.
+    pub(crate) shared_used: Vec<bool>,
+    /// Whether the kernel uses scratch memory.
+    pub(crate) scratch: bool,
     pub(crate) w: Writer,
     pub(crate) shape: Shape,
     pub(crate) bounds: Bounds<'a>,
@@ -67,20 +124,27 @@ pub(crate) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(program: &'a Checked<Program>, profile: &'a DeviceProfile, shape: Shape) -> Self {
+    fn new(
+        program: &'a Checked<Program>,
+        profile: &'a DeviceProfile,
+        shape: Shape,
+        inits: &[Option<ExprId>],
+        split: &'a Split,
+        number: usize,
+    ) -> Self {
         let facts = program.facts();
         let program: &'a Program = program;
-        let mut inits = vec![None; program.vars().len()];
-        for node in program.nodes() {
-            if let Node::Declare { var, init } = *node {
-                inits[var.index()] = Some(init);
+        let part = &split.parts[number];
+        let mut shared_used = vec![false; program.shared().len()];
+        for place in part.all_nodes().filter_map(|id| program.node(id).place()) {
+            if let ir::Place::Shared(array) = place {
+                shared_used[array.index()] = true;
             }
         }
-        for node in program.nodes() {
-            if let Node::Set { var, .. } = *node {
-                inits[var.index()] = None;
-            }
-        }
+        let bounds = Bounds::new(program, facts, inits.to_vec());
+        // A variable that crosses is a local of each part that uses it.
+        let crosses = |var: usize| split.layout.vars[var].is_some();
+        let inits = (0..).zip(inits).map(|(var, init)| init.filter(|_| !crosses(var))).collect();
         let mut read = vec![false; program.nodes().len()];
         for node in program.exprs().iter().filter_map(Expr::node) {
             read[node.index()] = true;
@@ -88,11 +152,16 @@ impl<'a> Lowering<'a> {
         Self {
             facts,
             profile,
+            split,
+            part,
+            crossing: &split.crossings[number],
+            shared_used,
+            scratch: false,
             w: Writer::new(profile, shape.size),
             shape,
-            bounds: Bounds::new(program, facts, inits.clone()),
+            bounds,
             bindings: Bindings::new(program, facts, profile),
-            placement: Placement::new(program, facts),
+            placement: Placement::new(program, facts, part),
             values: vec![None; program.exprs().len()],
             results: vec![None; program.nodes().len()],
             read,
@@ -117,7 +186,8 @@ impl<'a> Lowering<'a> {
         };
         let before = self.zeroing_trips();
         let lanes = self.profile.subgroup_size;
-        match loops::plan(self.program, self.facts, &self.bounds, limit, before, lanes, retries) {
+        match loops::plan((self.program, self.part), self.facts, &self.bounds, limit, before, lanes, retries)
+        {
             Plan::Free => {}
             Plan::Count { weights, share } => {
                 let local = self.w.local(DataType::U32);
@@ -150,14 +220,7 @@ impl<'a> Lowering<'a> {
     fn expr(&mut self, id: ExprId) -> InstId {
         match *self.program.expr(id) {
             Expr::Literal(value) => self.w.literal(value),
-            Expr::Param(param) => match self.program.param(param).ty {
-                DataType::Bool => {
-                    let word = self.w.launch(LaunchField::Param(param), DataType::U32);
-                    let zero = self.w.lit(0u32);
-                    self.w.raw(BinaryOp::Ne, word, zero)
-                }
-                ty => self.w.launch(LaunchField::Param(param), ty),
-            },
+            Expr::Param(param) => self.launch_value(LaunchField::Param(param), self.program.param(param).ty),
             Expr::BuiltIn(built_in) => self.shape.built_in(&mut self.w, built_in),
             Expr::Length(buffer) => match self.bounds.count(buffer) {
                 Some(n) => self.w.constant(Value::from_bits(DataType::U32, n as u64)),
@@ -195,24 +258,20 @@ impl<'a> Lowering<'a> {
         local
     }
 
-    /// What the device lacks.
-    pub(crate) fn unsupported(&self, op: impl Into<String>, missing: Option<Capability>) -> LowerError {
-        LowerError::Unsupported { op: op.into(), ty: None, device: self.profile.name.clone(), missing }
-    }
-
     fn finish(
         mut self,
         profile: &DeviceProfile,
         options: &CompileOptions,
+        number: usize,
     ) -> Result<VerifiedKernel, LowerError> {
         let fields = self.w.finish();
         let immediates = !fields.is_empty()
             && profile.capabilities.contains(Capability::Immediates)
             && fields.len() as u64 * 4 <= u64::from(profile.max_immediate_bytes);
-        self.bindings.close(!fields.is_empty() && !immediates, self.traps);
-        // The last binding where there are traps; a program without may have no binding at all.
-        let trap = self.bindings.bindings.len().saturating_sub(1) as u32;
-        let storage = self.bindings.bindings.iter().filter(|b| b.role != crate::kernel::Role::LaunchData);
+        self.bindings.close(!fields.is_empty() && !immediates, self.scratch, self.traps);
+        let number_of = |role| self.bindings.bindings.iter().position(|b| b.role == role).unwrap_or(0) as u32;
+        let (scratch, trap) = (number_of(Role::Scratch), number_of(Role::Trap));
+        let storage = self.bindings.bindings.iter().filter(|b| b.role != Role::LaunchData);
         within(
             profile,
             "the number of storage bindings",
@@ -222,8 +281,10 @@ impl<'a> Lowering<'a> {
         for inst in &mut self.w.insts {
             if let Op::Load { place, .. } | Op::Store { place, .. } | Op::Atomic { place, .. } = &mut inst.op
             {
-                if *place == Place::Binding(TRAP_BINDING) {
-                    *place = Place::Binding(trap);
+                match *place {
+                    Place::Binding(TRAP_BINDING) => *place = Place::Binding(trap),
+                    Place::Binding(SCRATCH_BINDING) => *place = Place::Binding(scratch),
+                    _ => {}
                 }
             }
         }
@@ -233,7 +294,10 @@ impl<'a> Lowering<'a> {
             .with_if(Capability::AtomicFloat32, float_atomics)
             .with_if(Capability::Immediates, immediates);
         let descriptor = KernelDescriptor {
-            name: self.program.name().to_owned(),
+            name: match self.split.parts.len() {
+                1 => self.program.name().to_owned(),
+                _ => format!("{}_{number}", self.program.name()),
+            },
             workgroup_size: self.shape.size,
             grid: self.shape.rule,
             bindings: self.bindings.bindings,

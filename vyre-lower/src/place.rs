@@ -7,6 +7,8 @@
 use vyre_foundation::check::Facts;
 use vyre_foundation::ir::{ExprId, Node, NodeId, Program, RegionId};
 
+use crate::grid_sync::split::Part;
+
 /// A place in a region: before a node, or at its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Position {
@@ -15,7 +17,8 @@ struct Position {
     before: u32,
 }
 
-/// After every node. Only a `while`'s condition and body stand there, at the end of its head.
+/// After every node. Only a `while`'s condition and body stand there, at the end of its head, and what a part
+/// saves at its end.
 const END: u32 = u32::MAX;
 
 /// What is evaluated where, operands before users.
@@ -25,18 +28,24 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Places every expression.
-    pub(crate) fn new(program: &Program, facts: &Facts) -> Self {
-        let tree = Tree::new(program, facts);
+    /// Places the expressions of a part of the program, inside the part.
+    pub(crate) fn new(program: &Program, facts: &Facts, part: &Part) -> Self {
+        let tree = Tree::new(program, facts, part.region);
         let count = program.exprs().len();
         let mut uses: Vec<Option<Position>> = vec![None; count];
-        for (i, node) in program.nodes().iter().enumerate() {
-            let id = NodeId::new(i as u32);
+        for id in part.all_nodes() {
+            let node = program.node(id);
             let position = match *node {
                 Node::While { head, .. } => Position { region: head, before: END },
                 _ => Position { region: facts.region_of(id), before: id.raw() },
             };
             for operand in node.operands() {
+                tree.join(&mut uses[operand.index()], position);
+            }
+        }
+        if let Some(branch) = part.saves {
+            let position = Position { region: part.region, before: END };
+            for operand in program.node(branch).operands() {
                 tree.join(&mut uses[operand.index()], position);
             }
         }
@@ -82,12 +91,14 @@ impl Placement {
 /// The tree of regions under dominance.
 struct Tree<'a> {
     facts: &'a Facts,
+    /// The region that holds everything.
+    root: RegionId,
     depth: Vec<u32>,
     loops: Vec<u32>,
 }
 
 impl<'a> Tree<'a> {
-    fn new(program: &Program, facts: &'a Facts) -> Self {
+    fn new(program: &Program, facts: &'a Facts, root: RegionId) -> Self {
         let count = program.regions().len();
         let (mut depth, mut loops) = (vec![0; count], vec![0; count]);
         // Regions are numbered in text order, so a parent comes before its children.
@@ -102,7 +113,7 @@ impl<'a> Tree<'a> {
                 loops[i] = loops[parent.index()] + u32::from(enters_loop);
             }
         }
-        Self { facts, depth, loops }
+        Self { facts, root, depth, loops }
     }
 
     /// The position outside the region that holds this one.
@@ -134,7 +145,7 @@ impl<'a> Tree<'a> {
     fn hoist(&self, position: Position, home: RegionId) -> Position {
         let loops = |p: Position| self.loops[p.region.index()];
         let (mut best, mut at) = (position, position);
-        while at.region != home {
+        while at.region != home && at.region != self.root {
             let Some(raised) = self.raise(at) else { break };
             at = raised;
             if loops(at) < loops(best) {

@@ -28,6 +28,8 @@ pub(crate) struct Writer {
 
 /// Stands for the trap record's binding until its number is known.
 pub(crate) const TRAP_BINDING: u32 = u32::MAX;
+/// Stands for the binding of scratch memory until its number is known.
+pub(crate) const SCRATCH_BINDING: u32 = u32::MAX - 1;
 
 impl Writer {
     /// An empty body.

@@ -118,6 +118,8 @@ impl<'p> Plan<'p> {
                     let bytes = command.bindings().get(id.index()).map_or(0, |bound| bound.len);
                     (buffers.get(id.index()).copied(), bytes)
                 }
+                // One kernel has none.
+                Role::Scratch => (None, 0),
                 Role::Trap => {
                     let trap = self.trap()?;
                     (Some(trap), self.len(trap))

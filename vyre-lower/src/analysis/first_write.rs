@@ -1,12 +1,14 @@
 //! Which shared arrays need no zeroing, as the workgroup writes every element before any is read.
 
 use vyre_foundation::check::Facts;
-use vyre_foundation::ir::{Expr, ExprId, Launch, Node, NodeId, Place, Program, SharedId};
+use vyre_foundation::ir::{Expr, ExprId, Launch, Node, Place, Program, SharedId};
 use vyre_spec::{Axis, BuiltIn, MemoryOrdering};
 
-/// Whether the body, before anything else happens to the array, stores the element of each invocation's own
+use crate::grid_sync::split::Part;
+
+/// Whether a part of the body, before anything else happens to the array, stores the element of each invocation's own
 /// index outside every branch and loop, and until the workgroup has met after that, uses no other.
-pub(crate) fn written_first(program: &Program, facts: &Facts, array: SharedId) -> bool {
+pub(crate) fn written_first(program: &Program, facts: &Facts, part: &Part, array: SharedId) -> bool {
     let Launch::Workgroups { size, .. } = program.launch() else { return false };
     let invocations = size.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
     let covers = u64::from(program.shared_array(array).len) <= invocations;
@@ -17,9 +19,9 @@ pub(crate) fn written_first(program: &Program, facts: &Facts, array: SharedId) -
     };
     let mut written = false;
     // In text order a node comes before those of its regions, and these before the next node.
-    for (i, node) in (0..).zip(program.nodes()) {
-        let outside = facts.region_of(NodeId::new(i)) == program.body();
-        match *node {
+    for id in part.all_nodes() {
+        let outside = facts.region_of(id) == part.region;
+        match *program.node(id) {
             // Who has returned stores nothing.
             Node::Return if !written => return false,
             Node::Barrier { ordering: MemoryOrdering::Workgroup | MemoryOrdering::WorkgroupAndStorage }
@@ -27,7 +29,7 @@ pub(crate) fn written_first(program: &Program, facts: &Facts, array: SharedId) -
             {
                 return true;
             }
-            _ if node.place() != Some(Place::Shared(array)) => {}
+            node if node.place() != Some(Place::Shared(array)) => {}
             Node::Store { index, .. } if !written => {
                 if !(outside && covers && is_own(index)) {
                     return false;

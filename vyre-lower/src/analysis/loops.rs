@@ -16,6 +16,7 @@ use vyre_foundation::check::{Facts, Uniformity};
 use vyre_foundation::ir::{Node, NodeId, Program, RegionId};
 
 use super::bounds::Bounds;
+use crate::grid_sync::split::Part;
 
 /// Lanes of a subgroup, at most, where the profile does not say: 512-bit vectors of words.
 const MOST_LANES: u64 = 16;
@@ -60,10 +61,10 @@ struct Loop {
     empty: u64,
 }
 
-/// Decides what to count. `limit` is the driver's; `before` counts iterations that precede the body;
+/// Decides what to count in a part of the program. `limit` is the driver's; `before` counts iterations that precede the body;
 /// `retries` tells the nodes that lowering makes loops of.
 pub(crate) fn plan(
-    program: &Program,
+    (program, part): (&Program, &Part),
     facts: &Facts,
     bounds: &Bounds<'_>,
     limit: u32,
@@ -72,7 +73,7 @@ pub(crate) fn plan(
     retries: impl Fn(&Node) -> bool,
 ) -> Plan {
     let limit = u64::from(limit);
-    let mut loops = collect(program, facts, bounds, retries);
+    let mut loops = collect(program, part, facts, bounds, retries);
     // Inner loops come after outer ones.
     for i in (0..loops.len()).rev() {
         let Loop { trips, outer, conditional, .. } = loops[i];
@@ -153,6 +154,7 @@ fn count(program: &Program, loops: &[Loop], limit: u64, before: u64, lanes: u64)
 
 fn collect(
     program: &Program,
+    part: &Part,
     facts: &Facts,
     bounds: &Bounds<'_>,
     retries: impl Fn(&Node) -> bool,
@@ -178,7 +180,7 @@ fn collect(
             _ => {}
         }
         let is_loop = matches!(node, Node::For { .. } | Node::While { .. });
-        if !is_loop && !retries(node) {
+        if !part.has(id) || !is_loop && !retries(node) {
             continue;
         }
         let mut trips = trips(node, bounds);

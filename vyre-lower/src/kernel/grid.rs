@@ -1,7 +1,7 @@
 //! From a launch to the workgroups that are dispatched, and the words that go with them.
 
 use vyre_foundation::launch::{LaunchError, ResolvedLaunch};
-use vyre_spec::Axis;
+use vyre_spec::{Axis, Value};
 
 use super::{KernelDescriptor, LaunchData, LaunchField};
 
@@ -85,6 +85,11 @@ impl KernelDescriptor {
 impl LaunchData {
     /// The words of a launch, in the layout's order.
     pub fn encode(&self, launch: &ResolvedLaunch, grid: &Grid) -> Vec<u32> {
+        self.encode_trip(launch, grid, &[])
+    }
+
+    /// As [`Self::encode`], of a kernel in loops that the host unrolls, with their variables by number.
+    pub fn encode_trip(&self, launch: &ResolvedLaunch, grid: &Grid, vars: &[Value]) -> Vec<u32> {
         // Lengths and extents are below 2^32: resolving the launch sees to it.
         let word = |field: &LaunchField| match *field {
             LaunchField::Param(id) => launch.params.get(id.index()).map_or(0, |value| value.bits() as u32),
@@ -92,6 +97,7 @@ impl LaunchData {
             LaunchField::Extent(axis) => launch.extent[axis.index()] as u32,
             LaunchField::WorkgroupCount(axis) => grid.workgroups[axis.index()],
             LaunchField::GridCount(axis) => grid.dispatch[axis.index()],
+            LaunchField::LoopVar(number) => vars.get(number as usize).map_or(0, |value| value.bits() as u32),
             LaunchField::Zero => 0,
         };
         self.fields.iter().map(word).collect()

@@ -68,6 +68,8 @@ pub enum Role {
     Buffer(BufferId),
     /// Launch data, where they do not fit immediates: a uniform buffer of `u32` words.
     LaunchData,
+    /// Words that live across grid barriers: see [`crate::grid_sync::Scratch`].
+    Scratch,
     /// The trap record: see [`TRAP_WORDS`].
     Trap,
 }
@@ -101,6 +103,8 @@ pub enum LaunchField {
     WorkgroupCount(Axis),
     /// Workgroups per axis of the folded grid that is really dispatched.
     GridCount(Axis),
+    /// The variable of a loop that the host unrolls, by the loop's number.
+    LoopVar(u32),
     /// Zero, opaque to the driver's folding.
     Zero,
 }

@@ -21,6 +21,7 @@ impl fmt::Display for KernelDescriptor {
             let role = match binding.role {
                 Role::Buffer(_) => "buffer",
                 Role::LaunchData => "launch data",
+                Role::Scratch => "scratch",
                 Role::Trap => "trap record",
             };
             let atomic = if binding.atomic { "atomic " } else { "" };
@@ -186,6 +187,7 @@ impl fmt::Display for Field {
             LaunchField::Extent(axis) => write!(f, "extent {}", axis.name()),
             LaunchField::WorkgroupCount(axis) => write!(f, "workgroups {}", axis.name()),
             LaunchField::GridCount(axis) => write!(f, "grid {}", axis.name()),
+            LaunchField::LoopVar(number) => write!(f, "variable of unrolled loop {number}"),
             LaunchField::Zero => f.write_str("zero"),
         }
     }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
-use vyre_foundation::launch::{Params, resolve};
-use vyre_lower::kernel::{BlockId, InstId, KernelDescriptor, Op, Place, Role};
-use vyre_lower::lower;
+use vyre_foundation::launch::{Params, ResolvedLaunch, resolve};
+use vyre_lower::grid_sync::ScheduleTooLong;
+use vyre_lower::kernel::{BlockId, Grid, InstId, KernelDescriptor, Op, Place, Role};
+use vyre_lower::{Lowered, lower_all};
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp};
 use vyre_spec::{CompileOptions, DataType, DeviceProfile, Value};
 
@@ -43,8 +44,7 @@ pub(crate) fn run_with(
     profile: &DeviceProfile,
     options: &CompileOptions,
 ) -> Outcome {
-    let kernel = lower(program, profile, options).unwrap();
-    execute(&kernel, program, params, buffers, profile)
+    execute_all(&lower_all(program, profile, options).unwrap(), program, params, buffers, profile)
 }
 
 /// Runs a kernel.
@@ -55,13 +55,59 @@ pub(crate) fn execute(
     buffers: &[Vec<u32>],
     profile: &DeviceProfile,
 ) -> Outcome {
+    let (launch, grid) = resolved(kernel, program, params, buffers, profile);
+    let mut outcome = Outcome { buffers: buffers.to_vec(), trap: None, trips: 0 };
+    one_kernel(kernel, &launch, &grid, &[], &mut [], &mut outcome, profile);
+    outcome
+}
+
+fn resolved(
+    kernel: &KernelDescriptor,
+    program: &Checked<Program>,
+    params: &Params,
+    buffers: &[Vec<u32>],
+    profile: &DeviceProfile,
+) -> (ResolvedLaunch, Grid) {
     let bound: Vec<_> = buffers.iter().map(|words| Some(4 * words.len() as u64)).collect();
     let launch = resolve(program, params, &bound, None).unwrap();
     let grid = kernel.grid(&launch, profile.max_workgroups_per_axis).unwrap();
     assert!(!grid.needs_folding);
+    (launch, grid)
+}
+
+/// Runs the kernels of a program, as their schedule says.
+pub(crate) fn execute_all(
+    lowered: &Lowered,
+    program: &Checked<Program>,
+    params: &Params,
+    buffers: &[Vec<u32>],
+    profile: &DeviceProfile,
+) -> Outcome {
+    let (launch, grid) = resolved(&lowered.kernels[0], program, params, buffers, profile);
+    let memory = lowered.schedule.scratch();
+    let words = memory.words(grid.workgroups, lowered.kernels[0].workgroup_size).unwrap();
+    let mut scratch = vec![if memory.zero { 0 } else { GARBAGE }; words as usize];
+    let mut outcome = Outcome { buffers: buffers.to_vec(), trap: None, trips: 0 };
+    let run = |kernel: usize, vars: &[Value]| -> Result<(), ScheduleTooLong> {
+        one_kernel(&lowered.kernels[kernel], &launch, &grid, vars, &mut scratch, &mut outcome, profile);
+        Ok(())
+    };
+    lowered.schedule.run(&launch, grid.workgroups, run).unwrap();
+    outcome
+}
+
+fn one_kernel(
+    kernel: &KernelDescriptor,
+    launch: &ResolvedLaunch,
+    grid: &Grid,
+    vars: &[Value],
+    scratch: &mut [u32],
+    outcome: &mut Outcome,
+    profile: &DeviceProfile,
+) {
     let mut machine = Machine {
         kernel,
-        launch: kernel.launch.encode(&launch, &grid),
+        launch: kernel.launch.encode_trip(launch, grid, vars),
         memory: Vec::new(),
         shared: Vec::new(),
         group: [0; 3],
@@ -70,9 +116,10 @@ pub(crate) fn execute(
     };
     for binding in &kernel.bindings {
         let mut words = match binding.role {
-            Role::Buffer(id) => buffers[id.index()].clone(),
+            Role::Buffer(id) => outcome.buffers[id.index()].clone(),
             Role::LaunchData => machine.launch.clone(),
-            Role::Trap => vec![0; 4],
+            Role::Scratch => scratch.to_vec(),
+            Role::Trap => outcome.trap.unwrap_or_default().to_vec(),
         };
         // Bindings are at least 16 bytes.
         while words.len() < 4 {
@@ -88,11 +135,11 @@ pub(crate) fn execute(
             }
         }
     }
-    let mut outcome = Outcome { buffers: buffers.to_vec(), trap: None, trips: machine.trips };
+    outcome.trips = outcome.trips.max(machine.trips);
     for (binding, words) in kernel.bindings.iter().zip(machine.memory) {
         match binding.role {
             Role::Buffer(id) => {
-                let len = buffers[id.index()].len();
+                let len = outcome.buffers[id.index()].len();
                 assert!(
                     words[len..].iter().all(|&w| w == GARBAGE),
                     "the padding of {} changed",
@@ -101,10 +148,13 @@ pub(crate) fn execute(
                 outcome.buffers[id.index()] = words[..len].to_vec();
             }
             Role::LaunchData => assert_eq!(words[..machine.launch.len()], machine.launch),
+            Role::Scratch => {
+                let len = scratch.len();
+                scratch.copy_from_slice(&words[..len]);
+            }
             Role::Trap => outcome.trap = Some([words[0], words[1], words[2], words[3]]),
         }
     }
-    outcome
 }
 
 struct Machine<'k> {

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod fma;
+mod grid_sync;
 mod interpreter;
 mod launches;
 mod loops;

@@ -4,23 +4,27 @@ use vyre_foundation::launch::resolve;
 use vyre_foundation::machine::MachineOptions;
 use vyre_foundation::testing::{GenConfig, GeneratedCase, Launches, generate, shrink};
 use vyre_lower::kernel::{Op, Proof};
-use vyre_lower::lower;
+use vyre_lower::{LowerError, lower, lower_all};
 use vyre_spec::{Comparison, CompileOptions, DeviceProfile, Quirks};
 
-use crate::interpreter::{execute, profile};
+use crate::interpreter::{execute_all, profile};
 
 fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// What a case gives when it is lowered, or how it fails.
+/// What a case gives when it is lowered, or how it fails; `None` if it is refused for what grid barriers would
+/// have to carry.
 fn lowered(
     case: &GeneratedCase,
     profile: &DeviceProfile,
     options: &CompileOptions,
-) -> Result<Vec<Vec<u8>>, String> {
+) -> Result<Option<Vec<Vec<u8>>>, String> {
     let program = &case.program;
-    let kernel = lower(program, profile, options).map_err(|error| error.to_string())?;
+    let kernel = match lower_all(program, profile, options) {
+        Err(LowerError::GridSyncApart { .. }) => return Ok(None),
+        lowered => lowered.map_err(|error| error.to_string())?,
+    };
     let mut inputs = case.inputs.iter();
     let bytes: Vec<Option<&Vec<u8>>> = program
         .buffers()
@@ -34,17 +38,19 @@ fn lowered(
         .zip(&launch.lengths)
         .map(|(bytes, &len)| bytes.map_or_else(|| vec![0; len as usize], |bytes| words(bytes)))
         .collect();
-    let outcome = execute(&kernel, program, &case.params, &buffers, profile);
+    let outcome = execute_all(&kernel, program, &case.params, &buffers, profile);
     let output = |words: &Vec<u32>| words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    Ok(program.outputs().map(|id| output(&outcome.buffers[id.index()])).collect())
+    Ok(Some(program.outputs().map(|id| output(&outcome.buffers[id.index()])).collect()))
 }
 
-fn agrees(case: &GeneratedCase, profile: &DeviceProfile, options: &CompileOptions) -> Result<(), String> {
+/// Whether the case ran, and agreed.
+fn agrees(case: &GeneratedCase, profile: &DeviceProfile, options: &CompileOptions) -> Result<bool, String> {
     let machine =
         MachineOptions { subgroup_size: case.subgroup_size, threads: 1, ..MachineOptions::default() };
     let want = case.run(&machine).map_err(|error| error.to_string())?.outputs;
-    let got = lowered(case, profile, options)?;
-    case.compare(Comparison::EXACT, &want, &got).map_err(|(name, mismatch)| format!("{name}: {mismatch:?}"))
+    let Some(got) = lowered(case, profile, options)? else { return Ok(false) };
+    let same = case.compare(Comparison::EXACT, &want, &got);
+    same.map(|()| true).map_err(|(name, mismatch)| format!("{name}: {mismatch:?}"))
 }
 
 fn try_seeds(
@@ -53,17 +59,22 @@ fn try_seeds(
     profile: &DeviceProfile,
     options: &CompileOptions,
 ) {
+    let (all, mut ran) = (seeds.clone().count(), 0);
     for seed in seeds {
         let case = generate(seed, config);
-        if let Err(fault) = agrees(&case, profile, options) {
-            let small = shrink(case, &mut |case| agrees(case, profile, options).is_err());
-            panic!(
-                "seed {seed}: {fault}; shrunk, {:?}:\n{:?}",
-                agrees(&small, profile, options),
-                small.program
-            );
+        match agrees(&case, profile, options) {
+            Ok(agreed) => ran += usize::from(agreed),
+            Err(fault) => {
+                let small = shrink(case, &mut |case| agrees(case, profile, options).is_err());
+                panic!(
+                    "seed {seed}: {fault}; shrunk, {:?}:\n{:?}",
+                    agrees(&small, profile, options),
+                    small.program
+                );
+            }
         }
     }
+    assert!(ran * 100 >= all * 99, "only {ran} of {all} ran");
 }
 
 #[test]
@@ -87,6 +98,21 @@ fn random_programs_mean_the_same_on_a_device_with_quirks_and_a_folded_grid() {
     let options = CompileOptions { fold_grid: true, ..CompileOptions::default() };
     let config = GenConfig { launches: Launches::Both, max_invocations: 20, ..GenConfig::default() };
     try_seeds(10_000..10_200, &config, &profile, &options);
+}
+
+#[test]
+fn random_programs_with_grid_barriers_mean_the_same() {
+    let config = GenConfig {
+        launches: Launches::Workgroups,
+        subgroup_size: Some(4),
+        subnormals: true,
+        grid_barriers: true,
+        ..GenConfig::default()
+    };
+    try_seeds(20_000..20_600, &config, &profile(), &CompileOptions::default());
+    let options = CompileOptions { fold_grid: true, ..CompileOptions::default() };
+    let profile = DeviceProfile { max_workgroups_per_axis: 3, ..profile() };
+    try_seeds(30_000..30_200, &config, &profile, &options);
 }
 
 #[test]

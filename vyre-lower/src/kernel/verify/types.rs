@@ -12,11 +12,18 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
     let wanted = usize::from(!kernel.launch.immediates && !kernel.launch.fields.is_empty());
     fail(launch == wanted, "launch data that are no immediates have one binding")?;
     fail(kernel.bindings.iter().filter(|b| b.role == Role::Trap).count() <= 1, "there is one trap record")?;
+    fail(
+        kernel.bindings.iter().filter(|b| b.role == Role::Scratch).count() <= 1,
+        "there is one scratch memory",
+    )?;
     for binding in &kernel.bindings {
         fail(binding.element != DataType::Bool, "elements in memory are not bool")?;
         let shape = match binding.role {
             Role::Buffer(_) => binding.access != Access::Uniform,
             Role::LaunchData => binding.element == DataType::U32 && binding.access == Access::Uniform,
+            Role::Scratch => {
+                binding.element == DataType::U32 && binding.access == Access::ReadWrite && !binding.atomic
+            }
             Role::Trap => binding.element == DataType::U32 && binding.atomic,
         };
         fail(shape, "a binding has the shape of its role")?;
