@@ -142,6 +142,9 @@ impl DispatchConfig {
         if timeout.is_some_and(|t| t < Duration::from_millis(1)) {
             return Err(refuse("timeout", "it is below 1 ms"));
         }
+        if workgroup.is_some_and(|size| size.contains(&0)) {
+            return Err(refuse("workgroup", "an axis of a workgroup has at least one invocation"));
+        }
         if *fixpoint_iterations == Some(0) {
             return Err(refuse("fixpoint_iterations", "a program runs at least once"));
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use vyre_foundation::check::{self, Checked};
-use vyre_foundation::ir::Program;
+use vyre_foundation::ir::{Arena, ArenaError, Expr, Extent, Launch, Program, RegionId};
 use vyre_foundation::launch::Params;
 use vyre_foundation::opt;
 use vyre_spec::Value;
@@ -36,14 +36,20 @@ pub fn checked(program: &Program) -> Result<Checked<Program>, BackendError> {
     Ok(proof)
 }
 
-/// Specialised programs kept; they are searched one by one.
-const SPECIALIZED: usize = 32;
+/// Prepared programs kept; they are searched one by one.
+const PREPARED: usize = 32;
 
-struct Specialized {
+/// A program as it is compiled for some launches.
+struct Prepared {
     program: Checked<Program>,
+    /// What became of its `specialize` parameters.
     values: Vec<Value>,
+    /// What replaced the author's workgroup size.
+    workgroup: Option<[u32; 3]>,
     result: Checked<Program>,
 }
+
+static PREPARED_PROGRAMS: Mutex<VecDeque<Prepared>> = Mutex::new(VecDeque::new());
 
 /// The program as it is compiled for a launch: with the author's workgroup size replaced if that is asked
 /// for, and with its `specialize` parameters substituted, so that their values reach the optimiser and the
@@ -52,28 +58,74 @@ pub(crate) fn prepared(
     program: &Checked<Program>,
     launch: &LaunchOptions,
 ) -> Result<Checked<Program>, BackendError> {
-    specialized(program, &launch.params)
-}
-
-fn specialized(program: &Checked<Program>, params: &Params) -> Result<Checked<Program>, BackendError> {
-    static MEMO: Mutex<VecDeque<Specialized>> = Mutex::new(VecDeque::new());
-    if program.params().iter().all(|param| !param.specialize) {
+    let workgroup = launch.workgroup;
+    if workgroup.is_none() && program.params().iter().all(|param| !param.specialize) {
         return Ok(program.clone());
     }
-    let values: Vec<_> = params.in_order(program)?;
-    let values: Vec<_> = values
-        .into_iter()
-        .zip(program.params())
-        .filter(|(_, p)| p.specialize)
-        .map(|(value, _)| value)
-        .collect();
-    let known = |entry: &&Specialized| entry.program.same(program) && entry.values == values;
-    if let Some(entry) = MEMO.lock().unwrap_or_else(PoisonError::into_inner).iter().find(known) {
+    let values = specialized_values(program, &launch.params)?;
+    let known = |entry: &&Prepared| {
+        entry.program.same(program) && entry.values == values && entry.workgroup == workgroup
+    };
+    if let Some(entry) = PREPARED_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).iter().find(known) {
         return Ok(entry.result.clone());
     }
-    let result = opt::specialize(program, params)?;
-    let mut memo = MEMO.lock().unwrap_or_else(PoisonError::into_inner);
-    memo.truncate(SPECIALIZED - 1);
-    memo.push_front(Specialized { program: program.clone(), values, result: result.clone() });
+    let result = match workgroup {
+        Some(size) => opt::specialize(&resized(program, size)?, &launch.params)?,
+        None => opt::specialize(program, &launch.params)?,
+    };
+    let mut memo = PREPARED_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    memo.truncate(PREPARED - 1);
+    memo.push_front(Prepared { program: program.clone(), values, workgroup, result: result.clone() });
     Ok(result)
+}
+
+/// Refuses parameters other than those that a prepared program was specialised for.
+pub(crate) fn same_specialization(program: &Checked<Program>, params: &Params) -> Result<(), BackendError> {
+    let of = |x: &Expr| matches!(x, Expr::Param(id) if program.param(*id).specialize);
+    let of_extent = |x: &Extent| matches!(x, Extent::Param(id) if program.param(*id).specialize);
+    if program.params().iter().all(|param| !param.specialize)
+        || program.exprs().iter().any(of)
+        || program.extents().iter().any(of_extent)
+    {
+        return Ok(());
+    }
+    let values = specialized_values(program, params)?;
+    let memo = PREPARED_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    let why = match memo.iter().find(|entry| entry.result.same(program)) {
+        Some(entry) if entry.values == values => return Ok(()),
+        Some(_) => "the pipeline was compiled for other values of the parameters that it specialises",
+        None => "the values that the pipeline was specialised for are forgotten: compile it again",
+    };
+    Err(BackendError::Config { field: "params", why: why.to_owned() })
+}
+
+/// The values of the `specialize` parameters, in declaration order.
+fn specialized_values(program: &Program, params: &Params) -> Result<Vec<Value>, BackendError> {
+    let values = params.in_order(program)?.into_iter().zip(program.params());
+    Ok(values.filter(|(_, param)| param.specialize).map(|(value, _)| value).collect())
+}
+
+/// The program with another workgroup size, which it does not notice.
+fn resized(program: &Checked<Program>, size: [u32; 3]) -> Result<Checked<Program>, BackendError> {
+    let Launch::Workgroups { count, .. } = program.launch() else { return Ok(program.clone()) };
+    let mut arena = Arena::with_declarations_of(program);
+    // Everything in its old order, so that the ids stay what they are.
+    for &expr in program.exprs() {
+        arena.expr(expr);
+    }
+    for &node in program.nodes() {
+        arena.node(node);
+    }
+    for _ in 1..program.regions().len() {
+        arena.region();
+    }
+    for (i, nodes) in program.regions().iter().enumerate() {
+        nodes.iter().for_each(|&node| arena.place_node(RegionId::new(i as u32), node));
+    }
+    arena.set_launch(Launch::Workgroups { size, count });
+    let failed = |error: ArenaError| BackendError::Driver {
+        doing: "changing the workgroup size of a program",
+        message: error.to_string(),
+    };
+    Ok(check::check(arena.finish().map_err(failed)?.0)?)
 }

@@ -260,6 +260,29 @@ mod suite {
     }
 
     #[test]
+    fn the_oracle_keeps_the_whole_contract() {
+        let report = conformance::contract(&ReferenceBackend::new());
+        assert!(report.failures.is_empty(), "{:#?}", report.failures);
+        assert!(report.refused.is_empty(), "{:#?}", report.refused);
+        assert!(report.compared > 1_000, "{}", report.compared);
+    }
+
+    #[test]
+    fn an_oracle_that_was_shut_down_says_so() {
+        let report = conformance::shutdown(&ReferenceBackend::new());
+        assert!(report.failures.is_empty(), "{:#?}", report.failures);
+    }
+
+    #[test]
+    fn the_contract_suite_notices_a_wrong_bit_wherever_bytes_come_back() {
+        let report = conformance::contract(&Off(ReferenceBackend::new()));
+        let failed: Vec<_> = report.failures.iter().map(|failure| failure.case.as_str()).collect();
+        for part in ["dispatch on host bytes", "timed dispatch", "downloads at any offset", "a sequence"] {
+            assert!(failed.contains(&part), "{part} is not among {failed:?}");
+        }
+    }
+
+    #[test]
     fn a_wrong_bit_fails_a_random_program_and_its_text_is_shown() {
         let report = conformance::programs(&Off(ReferenceBackend::new()), 1..2);
         assert_eq!(report.failures.len(), 2);

@@ -10,9 +10,11 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_spec::{CompileOptions, DataType, DeviceProfile};
 
+use crate::sugar::{self, Sequence};
 use crate::{
-    BackendError, BackendInstance, CommandList, CompiledPipeline, Completion, DispatchConfig, DispatchPreset,
-    Feature, OpId, OutputBuffers, PendingDispatch, PipelineCacheSnapshot, Resource, checked, sugar,
+    BackendError, BackendInstance, CommandList, CompiledPipeline, Completion, DeviceBuffer, DispatchConfig,
+    DispatchPreset, Feature, OpId, OutputBuffers, PendingDispatch, PipelineCacheSnapshot,
+    ResidentSequenceTiming, Resource, TimedDispatchResult, checked,
 };
 
 pub use step::{ResidentDispatchStep, ResidentReadRange};
@@ -105,7 +107,7 @@ pub trait VyreBackend: Any + Send + Sync {
     /// [`BackendError::AdapterChanged`] if the device is not what it was, or whatever opening it and restoring
     /// what was retained fail with; the device then stays lost, and this can be called again.
     fn try_recover(&self) -> Result<(), BackendError> {
-        Ok(())
+        self.flush()
     }
 
     /// Waits until everything that was submitted before has ended.
@@ -121,7 +123,7 @@ pub trait VyreBackend: Any + Send + Sync {
     /// # Errors
     /// The device's own failure.
     fn prepare(&self) -> Result<(), BackendError> {
-        Ok(())
+        self.flush()
     }
 
     /// Waits for what was submitted and releases the device. Every later call that needs it fails with
@@ -201,6 +203,353 @@ pub trait VyreBackend: Any + Send + Sync {
         config: &DispatchConfig,
     ) -> Result<Vec<Vec<u8>>, BackendError> {
         self.dispatch_borrowed(program, &sugar::borrowed(inputs), config)
+    }
+
+    /// As [`Self::dispatch_borrowed`], with the outputs in the caller's vectors: as many as there are output
+    /// buffers, and none allocated anew that is large enough.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_borrowed`]; the vectors then hold nothing of use.
+    fn dispatch_borrowed_into(
+        &self,
+        program: &Program,
+        inputs: &[&[u8]],
+        config: &DispatchConfig,
+        outputs: &mut OutputBuffers,
+    ) -> Result<(), BackendError> {
+        sugar::host::submit(self, &checked(program)?, inputs, config)?.await_into(outputs)
+    }
+
+    /// As [`Self::dispatch_borrowed`], with the times of the submission.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_borrowed`].
+    fn dispatch_borrowed_timed(
+        &self,
+        program: &Program,
+        inputs: &[&[u8]],
+        config: &DispatchConfig,
+    ) -> Result<TimedDispatchResult, BackendError> {
+        sugar::timed::host(self, program, inputs, config)
+    }
+
+    /// As [`Self::dispatch`], without waiting. The inputs have been taken when this returns.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch`]; those of the running program come from the result's `wait`.
+    fn dispatch_async(
+        &self,
+        program: &Program,
+        inputs: &[Vec<u8>],
+        config: &DispatchConfig,
+    ) -> Result<Box<dyn PendingDispatch>, BackendError> {
+        self.dispatch_borrowed_async(program, &sugar::borrowed(inputs), config)
+    }
+
+    /// As [`Self::dispatch_borrowed`], without waiting. The inputs have been taken when this returns.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_async`].
+    fn dispatch_borrowed_async(
+        &self,
+        program: &Program,
+        inputs: &[&[u8]],
+        config: &DispatchConfig,
+    ) -> Result<Box<dyn PendingDispatch>, BackendError> {
+        Ok(sugar::host::submit(self, &checked(program)?, inputs, config)?)
+    }
+
+    // Programs compiled once.
+
+    /// Compiles a program for dispatches with this configuration, whose parameters marked `specialize` are
+    /// substituted. Every backend gives a pipeline; `None` is for those that would have none.
+    ///
+    /// # Errors
+    /// As [`Self::compile_checked`], [`BackendError::InvalidProgram`], and what [`DispatchConfig::split`]
+    /// refuses.
+    fn compile_native(
+        &self,
+        program: &Program,
+        config: &DispatchConfig,
+    ) -> Result<Option<Arc<dyn CompiledPipeline>>, BackendError> {
+        sugar::pipeline::compile(self, &checked(program)?, config).map(Some)
+    }
+
+    /// As [`Self::compile_native`], for a program that the caller shares.
+    ///
+    /// # Errors
+    /// As [`Self::compile_native`].
+    fn compile_native_shared(
+        &self,
+        program: Arc<Program>,
+        config: &DispatchConfig,
+    ) -> Result<Option<Arc<dyn CompiledPipeline>>, BackendError> {
+        self.compile_native(&program, config)
+    }
+
+    /// As [`Self::dispatch_borrowed_into`], with a pipeline of this backend: nothing is checked or looked up
+    /// again but the inputs' lengths.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_checked`], and [`BackendError::Config`] if the pipeline was compiled for another
+    /// configuration.
+    fn dispatch_pipeline_into(
+        &self,
+        pipeline: &Arc<dyn CompiledPipeline>,
+        inputs: &[&[u8]],
+        config: &DispatchConfig,
+        outputs: &mut OutputBuffers,
+    ) -> Result<(), BackendError> {
+        sugar::pipeline::submit(self, pipeline, inputs, config)?.await_into(outputs)
+    }
+
+    // Device buffers as objects. They are residents: either set of methods takes them.
+
+    /// Allocates `byte_len` bytes on the device, all 0.
+    ///
+    /// # Errors
+    /// As [`Self::allocate`].
+    fn allocate_device_buffer(&self, byte_len: usize) -> Result<Box<dyn DeviceBuffer>, BackendError> {
+        Ok(Box::new(self.allocate(byte_len as u64)?))
+    }
+
+    /// Writes bytes at the start of a buffer; the rest keeps its contents. Does not wait.
+    ///
+    /// # Errors
+    /// [`BackendError::OutOfRange`] if there are more bytes than the buffer has, or
+    /// [`BackendError::BadHandle`].
+    fn upload_device_buffer(&self, buffer: &mut dyn DeviceBuffer, bytes: &[u8]) -> Result<(), BackendError> {
+        self.upload_resident(&buffer.resource(), bytes)
+    }
+
+    /// Reads all of a buffer.
+    ///
+    /// # Errors
+    /// [`BackendError::BadHandle`], or the device's own failure.
+    fn download_device_buffer(&self, buffer: &dyn DeviceBuffer) -> Result<Vec<u8>, BackendError> {
+        self.download_resident(&buffer.resource())
+    }
+
+    /// Frees a buffer. Dropping one does not.
+    ///
+    /// # Errors
+    /// As [`Self::free`].
+    fn free_device_buffer(&self, buffer: Box<dyn DeviceBuffer>) -> Result<(), BackendError> {
+        self.free(buffer.resource())
+    }
+
+    /// Runs a program on device buffers, with one of `inputs` for each `ReadOnly`, `Uniform` and `ReadWrite`
+    /// buffer and one of `outputs` for each `ReadWrite` and `WriteOnly` buffer, in declaration order.
+    ///
+    /// The contents of a `ReadWrite` input are copied to its output first, unless both are one buffer.
+    /// Elements that the program does not store keep their value. Waits for the end.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_resident_timed`]; [`BackendError::Aliasing`] also for an input of a `ReadWrite`
+    /// buffer that is the output of another.
+    fn dispatch_with_device_buffers(
+        &self,
+        program: &Program,
+        inputs: &[&dyn DeviceBuffer],
+        outputs: &mut [&mut dyn DeviceBuffer],
+        config: &DispatchConfig,
+    ) -> Result<(), BackendError> {
+        sugar::device_buffer::dispatch(self, &checked(program)?, inputs, outputs, config)
+    }
+
+    // Residents: buffers by handle.
+
+    /// Allocates `byte_len` bytes on the device, all 0.
+    ///
+    /// # Errors
+    /// As [`Self::allocate`].
+    fn allocate_resident(&self, byte_len: usize) -> Result<Resource, BackendError> {
+        self.allocate(byte_len as u64)
+    }
+
+    /// Writes bytes at the start of a resident; the rest keeps its contents. Does not wait.
+    ///
+    /// # Errors
+    /// [`BackendError::OutOfRange`] if there are more bytes than the resident has, or
+    /// [`BackendError::BadHandle`].
+    fn upload_resident(&self, resource: &Resource, bytes: &[u8]) -> Result<(), BackendError> {
+        sugar::resident::upload(self, [(*resource, 0, bytes)])
+    }
+
+    /// As [`Self::upload_resident`] for several, in order: all or, with an error, none.
+    ///
+    /// # Errors
+    /// As [`Self::upload_resident`].
+    fn upload_resident_many(&self, uploads: &[(&Resource, &[u8])]) -> Result<(), BackendError> {
+        sugar::resident::upload(self, uploads.iter().map(|&(resource, bytes)| (*resource, 0, bytes)))
+    }
+
+    /// Writes bytes at an offset of a resident; all others keep their contents. Does not wait.
+    ///
+    /// # Errors
+    /// As [`Self::upload_resident`].
+    fn upload_resident_at(
+        &self,
+        resource: &Resource,
+        dst_offset_bytes: usize,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        sugar::resident::upload(self, [(*resource, dst_offset_bytes, bytes)])
+    }
+
+    /// As [`Self::upload_resident_at`] for several, in order: all or, with an error, none.
+    ///
+    /// # Errors
+    /// As [`Self::upload_resident`].
+    fn upload_resident_at_many(&self, uploads: &[(&Resource, usize, &[u8])]) -> Result<(), BackendError> {
+        sugar::resident::upload(self, uploads.iter().map(|&(resource, at, bytes)| (*resource, at, bytes)))
+    }
+
+    /// Reads all of a resident.
+    ///
+    /// # Errors
+    /// [`BackendError::BadHandle`], or the device's own failure.
+    fn download_resident(&self, resource: &Resource) -> Result<Vec<u8>, BackendError> {
+        sugar::resident::download_one(self, sugar::resident::whole(*resource))
+    }
+
+    /// As [`Self::download_resident`], into the caller's vector, which is not allocated anew if it is large
+    /// enough.
+    ///
+    /// # Errors
+    /// As [`Self::download_resident`].
+    fn download_resident_into(&self, resource: &Resource, out: &mut Vec<u8>) -> Result<(), BackendError> {
+        sugar::resident::download(self, [sugar::resident::whole(*resource)], &mut [out])
+    }
+
+    /// Reads bytes of a resident.
+    ///
+    /// # Errors
+    /// [`BackendError::OutOfRange`] if they reach beyond it, or as [`Self::download_resident`].
+    fn download_resident_range(
+        &self,
+        resource: &Resource,
+        byte_offset: usize,
+        byte_len: usize,
+    ) -> Result<Vec<u8>, BackendError> {
+        sugar::resident::download_one(self, sugar::resident::span(*resource, byte_offset, byte_len))
+    }
+
+    /// As [`Self::download_resident_range`], into the caller's vector.
+    ///
+    /// # Errors
+    /// As [`Self::download_resident_range`].
+    fn download_resident_range_into(
+        &self,
+        resource: &Resource,
+        byte_offset: usize,
+        byte_len: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        self.download_resident_ranges_into(&[(resource, byte_offset, byte_len)], &mut [out])
+    }
+
+    /// Reads ranges (resident, first byte, bytes) in one submission, into one vector each.
+    ///
+    /// # Errors
+    /// As [`Self::download_resident_range`], and [`BackendError::Config`] if there are more or fewer vectors
+    /// than ranges.
+    fn download_resident_ranges_into(
+        &self,
+        ranges: &[(&Resource, usize, usize)],
+        outputs: &mut [&mut Vec<u8>],
+    ) -> Result<(), BackendError> {
+        let spans = ranges.iter().map(|&(resource, at, len)| sugar::resident::span(*resource, at, len));
+        sugar::resident::download(self, spans, outputs)
+    }
+
+    /// Frees a resident. Work that was submitted before still sees it.
+    ///
+    /// # Errors
+    /// As [`Self::free`].
+    fn free_resident(&self, resource: Resource) -> Result<(), BackendError> {
+        self.free(resource)
+    }
+
+    /// Runs a program on residents, one for each of its buffers in declaration order, and waits. Nothing is
+    /// read back: the result's outputs are empty. Elements that the program does not store keep their value.
+    ///
+    /// # Errors
+    /// Everything that compiling and submitting can fail with, and the program's own traps. One resident
+    /// for two buffers of which one is written is [`BackendError::Aliasing`], with their names.
+    fn dispatch_resident_timed(
+        &self,
+        program: &Program,
+        resources: &[Resource],
+        config: &DispatchConfig,
+    ) -> Result<TimedDispatchResult, BackendError> {
+        let step = ResidentDispatchStep { program, resources, config };
+        let timing = self.dispatch_resident_sequence_read_ranges_timed_into(&[step], &[], &mut [])?.timing;
+        Ok(TimedDispatchResult { outputs: OutputBuffers::new(), timing })
+    }
+
+    /// Runs steps in order and reads ranges, one into each vector: one submission. Each step sees what those
+    /// before it wrote.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_resident_timed`] and [`Self::download_resident_ranges_into`].
+    fn dispatch_resident_sequence_read_ranges_into(
+        &self,
+        steps: &[ResidentDispatchStep<'_>],
+        read_ranges: &[ResidentReadRange<'_>],
+        outputs: &mut [&mut Vec<u8>],
+    ) -> Result<(), BackendError> {
+        self.dispatch_resident_sequence_read_ranges_timed_into(steps, read_ranges, outputs).map(|_| ())
+    }
+
+    /// As [`Self::dispatch_resident_sequence_read_ranges_into`], with the times of the submission.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_resident_sequence_read_ranges_into`].
+    fn dispatch_resident_sequence_read_ranges_timed_into(
+        &self,
+        steps: &[ResidentDispatchStep<'_>],
+        read_ranges: &[ResidentReadRange<'_>],
+        outputs: &mut [&mut Vec<u8>],
+    ) -> Result<ResidentSequenceTiming, BackendError> {
+        sugar::sequence::run(
+            self,
+            Sequence { prefix: steps, reads: read_ranges, ..Sequence::default() },
+            outputs,
+        )
+    }
+
+    /// Runs `prefix_steps`, then `repeated_steps` all in order `repeat_count` times, and reads ranges, one
+    /// into each vector: one submission.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_resident_sequence_read_ranges_into`].
+    fn dispatch_resident_repeated_sequence_read_ranges_into(
+        &self,
+        prefix_steps: &[ResidentDispatchStep<'_>],
+        repeated_steps: &[ResidentDispatchStep<'_>],
+        repeat_count: u32,
+        read_ranges: &[ResidentReadRange<'_>],
+        outputs: &mut [&mut Vec<u8>],
+    ) -> Result<(), BackendError> {
+        let (prefix, repeated, reads) = (prefix_steps, repeated_steps, read_ranges);
+        sugar::sequence::run(self, Sequence { prefix, repeated, repeat_count, reads }, outputs).map(|_| ())
+    }
+
+    /// Whether a launch of this program could be resident on the device as a whole, which a grid barrier
+    /// inside one dispatch needs. `false` where [`Self::supports_grid_sync`] is; [`Self::missing`] gives the
+    /// reason.
+    ///
+    /// # Errors
+    /// As [`Self::dispatch_borrowed`], before anything is run.
+    fn cooperative_grid_sync_fits(
+        &self,
+        program: &Program,
+        inputs: &[&[u8]],
+        config: &DispatchConfig,
+    ) -> Result<bool, BackendError> {
+        sugar::host::check(self, &checked(program)?, inputs, config)?;
+        Ok(self.supports_grid_sync())
     }
 
     // What the device has: views of `missing` and of `profile`.

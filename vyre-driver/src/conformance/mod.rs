@@ -3,11 +3,13 @@
 //! A backend's own tests call its entry points with an opened backend; each returns what
 //! it ran and every failure, so that one fault does not hide the others.
 
+mod contract;
 mod floats;
 mod operands;
 mod ops;
 mod programs;
 
+pub use contract::{contract, shutdown};
 pub use floats::floats;
 pub use ops::{Depth, ops};
 pub use programs::programs;

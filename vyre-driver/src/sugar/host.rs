@@ -1,7 +1,7 @@
 //! Dispatch on host bytes.
 
 use vyre_foundation::check::Checked;
-use vyre_foundation::ir::Program;
+use vyre_foundation::ir::{Buffer, Program};
 use vyre_foundation::launch::LaunchError;
 
 use super::{Job, Source};
@@ -15,14 +15,36 @@ pub(crate) fn submit<B: VyreBackend + ?Sized>(
     inputs: &[&[u8]],
     config: &DispatchConfig,
 ) -> Result<Box<Submitted>, BackendError> {
-    let sources = sources(program, inputs.iter().map(|bytes| Source::Host(bytes)))?;
-    let job = Job::new(backend, program, sources, config)?;
+    submit_job(backend, check(backend, program, inputs, config)?)
+}
+
+/// A dispatch worked out, and nothing done on the device.
+pub(crate) fn check<'a, B: VyreBackend + ?Sized>(
+    backend: &B,
+    program: &Checked<Program>,
+    inputs: &[&'a [u8]],
+    config: &DispatchConfig,
+) -> Result<Job<'a>, BackendError> {
+    Job::new(backend, program, sources(program, inputs.iter().map(|bytes| Source::Host(bytes)))?, config)
+}
+
+/// Submits a job, whose outputs are the reads.
+pub(super) fn submit_job<B: VyreBackend + ?Sized>(
+    backend: &B,
+    job: Job<'_>,
+) -> Result<Box<Submitted>, BackendError> {
     let timeout = job.launch.timeout;
+    let completion = backend.submit(&list(job))?;
+    Ok(Box::new(Submitted { completion, timeout }))
+}
+
+/// A job with reads of its outputs.
+pub(super) fn list(job: Job<'_>) -> CommandList<'_> {
     let mut list = CommandList::new().labeled(job.launch.label.clone());
     for output in job.push(&mut list) {
         list.read(output.span);
     }
-    Ok(Box::new(Submitted { completion: backend.submit(&list)?, timeout }))
+    list
 }
 
 /// The source of each of a program's buffers: the inputs in turn, and zeros for the others.
@@ -35,7 +57,7 @@ pub(super) fn sources<'a>(
         let names: Vec<_> = program.inputs().map(|id| program.buffer(id).name.as_str()).collect();
         return Err(LaunchError::InputCount { needs, names: names.join(", "), got }.into());
     }
-    let source = |buffer: &vyre_foundation::ir::Buffer| {
+    let source = |buffer: &Buffer| {
         let input = if buffer.access.is_input() { inputs.next() } else { None };
         input.unwrap_or(Source::Cleared)
     };

@@ -17,10 +17,22 @@ use crate::{
 pub(crate) enum Source<'a> {
     /// Host bytes, uploaded for this dispatch alone.
     Host(&'a [u8]),
-    /// A buffer of the caller's: its leading bytes where an extent says how many, else all.
-    Device(Resource),
+    /// A buffer of the caller's: its leading `len` bytes, or as many as an extent says.
+    Device {
+        /// The buffer.
+        resource: Resource,
+        /// The bytes bound, for a buffer whose count follows from them.
+        len: u64,
+    },
     /// Zeros, as many as an extent says.
     Cleared,
+}
+
+impl Source<'_> {
+    /// All of a buffer.
+    pub(crate) fn device(resource: Resource) -> Self {
+        Self::Device { resource, len: resource.len }
+    }
 }
 
 /// A program compiled for a configuration, with its launch arithmetic done.
@@ -53,39 +65,91 @@ impl<'a> Job<'a> {
         Ok(Self { launch, pipeline, resolved, sources })
     }
 
+    /// The same with a program that was compiled before, for the same options.
+    pub(crate) fn of_pipeline<B: VyreBackend + ?Sized>(
+        backend: &B,
+        pipeline: &Arc<dyn CompiledPipeline>,
+        sources: Vec<Source<'a>>,
+        config: &DispatchConfig,
+    ) -> Result<Self, BackendError> {
+        let program = pipeline.program();
+        let (options, launch) = config.split(program, backend)?;
+        if launch.workgroup.is_some() || pipeline.options().is_some_and(|compiled| *compiled != options) {
+            let why = "the pipeline was compiled for another configuration".to_owned();
+            return Err(BackendError::Config { field: "workgroup, ulp_budget, profile or unoptimized", why });
+        }
+        memo::same_specialization(program, &launch.params)?;
+        let resolved = resolve(program, &sources, &launch)?;
+        Ok(Self { launch, pipeline: Arc::clone(pipeline), resolved, sources })
+    }
+
     /// Adds the dispatch and what goes before it. The outputs are in declaration order.
     pub(crate) fn push(self, list: &mut CommandList<'a>) -> Vec<Output> {
-        let program = Arc::clone(&self.pipeline);
-        let program = program.program();
-        let mut bindings = Vec::with_capacity(self.sources.len());
-        let (mut outputs, mut clears) = (Vec::new(), Vec::new());
-        for (id, source) in program.buffer_ids().zip(self.sources) {
+        let Bound { bindings, outputs, clears } = self.bind(list);
+        // Each run starts from cleared outputs, so that what an earlier one alone stored is not left.
+        match self.launch.iterations {
+            1 => {
+                clears.into_iter().for_each(|clear| list.push(clear));
+                list.push(self.run(bindings));
+            }
+            count => {
+                let mut commands = clears;
+                commands.push(self.run(bindings));
+                list.push(Command::Repeat { commands, count });
+            }
+        }
+        outputs
+    }
+
+    /// The dispatch alone, of a job whose sources are all the caller's buffers.
+    pub(crate) fn resident(self) -> Command<'a> {
+        let Bound { bindings, .. } = self.bind(&mut CommandList::new());
+        match self.launch.iterations {
+            1 => self.run(bindings),
+            count => Command::Repeat { commands: vec![self.run(bindings)], count },
+        }
+    }
+
+    fn bind(&self, list: &mut CommandList<'a>) -> Bound<'a> {
+        let program = self.pipeline.program();
+        let mut bound = Bound {
+            bindings: Vec::with_capacity(self.sources.len()),
+            outputs: Vec::new(),
+            clears: Vec::new(),
+        };
+        for (id, source) in program.buffer_ids().zip(&self.sources) {
             let len = self.resolved.byte_len(program, id);
-            let (buffer, resource) = match source {
-                Source::Device(resource) => (BufferRef::Resident(resource), Some(resource)),
+            let (buffer, resource) = match *source {
+                Source::Device { resource, .. } => (BufferRef::Resident(resource), Some(resource)),
                 Source::Host(_) | Source::Cleared => (list.transient(len), None),
             };
             let span = Span { buffer, offset: 0, len };
             match source {
                 Source::Host(bytes) => list.push(Command::Upload { to: span, bytes }),
-                Source::Cleared => clears.push(Command::Fill { to: span, byte: 0 }),
-                Source::Device(_) => {}
+                Source::Cleared => bound.clears.push(Command::Fill { to: span, byte: 0 }),
+                Source::Device { .. } => {}
             }
-            bindings.push(Binding { buffer, len });
+            bound.bindings.push(Binding { buffer, len });
             if program.buffer(id).access.is_output() {
-                outputs.push(Output { span, resource });
+                bound.outputs.push(Output { span, resource });
             }
         }
-        let LaunchOptions { params, counts, iterations, .. } = self.launch;
-        let run = DispatchCommand::with_resolved(self.pipeline, bindings, params, counts, self.resolved);
-        let run = clears.into_iter().chain([Command::Dispatch(run)]);
-        // Each run starts from cleared outputs, so that what an earlier one alone stored is not left.
-        match iterations {
-            1 => run.for_each(|command| list.push(command)),
-            count => list.push(Command::Repeat { commands: run.collect(), count }),
-        }
-        outputs
+        bound
     }
+
+    fn run(self, bindings: Vec<Binding>) -> Command<'a> {
+        let LaunchOptions { params, counts, .. } = self.launch;
+        let run = DispatchCommand::with_resolved(self.pipeline, bindings, params, counts, self.resolved);
+        Command::Dispatch(run)
+    }
+}
+
+/// A job's buffers.
+struct Bound<'a> {
+    bindings: Vec<Binding>,
+    outputs: Vec<Output>,
+    /// What goes before each run.
+    clears: Vec<Command<'a>>,
 }
 
 /// The launch arithmetic, with what it says of the lengths of the caller's buffers and of the outputs.
@@ -94,16 +158,16 @@ fn resolve(
     sources: &[Source<'_>],
     launch: &LaunchOptions,
 ) -> Result<ResolvedLaunch, BackendError> {
-    let bound = program.buffers().iter().zip(sources).map(|(buffer, source)| match source {
+    let bound = program.buffers().iter().zip(sources).map(|(buffer, source)| match *source {
         Source::Host(bytes) => Some(bytes.len() as u64),
-        Source::Device(resource) if buffer.count == Count::Bytes => Some(resource.len),
-        Source::Device(_) | Source::Cleared => None,
+        Source::Device { len, .. } if buffer.count == Count::Bytes => Some(len),
+        Source::Device { .. } | Source::Cleared => None,
     });
     let bound: Vec<_> = bound.collect();
     let resolved = launch::resolve(program, &launch.params, &bound, launch.counts)?;
     for (id, source) in program.buffer_ids().zip(sources) {
-        if let Source::Device(resource) = source {
-            fits(program, &resolved, id, resource.len)?;
+        if let Source::Device { len, .. } = *source {
+            fits(program, &resolved, id, len)?;
         }
     }
     if let Some(limit) = launch.max_output_bytes {
@@ -115,6 +179,7 @@ fn resolve(
     Ok(resolved)
 }
 
+/// Refuses a buffer of the caller's that is shorter than the program needs.
 fn fits(
     program: &Program,
     resolved: &ResolvedLaunch,

@@ -16,7 +16,7 @@ pub(crate) fn dispatch<B: VyreBackend + ?Sized>(
 ) -> Result<Vec<Memory>, BackendError> {
     let inputs = inputs.iter().map(|input| match *input {
         MemoryRef::Host(bytes) => Source::Host(bytes),
-        MemoryRef::Device(resource) => Source::Device(resource),
+        MemoryRef::Device(resource) => Source::device(resource),
     });
     let job = Job::new(backend, program, sources(program, inputs)?, config)?;
     let timeout = job.launch.timeout;

@@ -1,0 +1,31 @@
+//! Programs compiled once and dispatched often.
+
+use std::sync::Arc;
+
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::Program;
+
+use super::{Job, Source, host};
+use crate::pending::Submitted;
+use crate::{BackendError, CompiledPipeline, DispatchConfig, VyreBackend, memo};
+
+/// Compiles a program as a dispatch with this configuration would.
+pub(crate) fn compile<B: VyreBackend + ?Sized>(
+    backend: &B,
+    program: &Checked<Program>,
+    config: &DispatchConfig,
+) -> Result<Arc<dyn CompiledPipeline>, BackendError> {
+    let (options, launch) = config.split(program, backend)?;
+    backend.compile_checked(&memo::prepared(program, &launch)?, &options)
+}
+
+/// Submits a dispatch of a pipeline on transient buffers, whose outputs are the reads.
+pub(crate) fn submit<B: VyreBackend + ?Sized>(
+    backend: &B,
+    pipeline: &Arc<dyn CompiledPipeline>,
+    inputs: &[&[u8]],
+    config: &DispatchConfig,
+) -> Result<Box<Submitted>, BackendError> {
+    let sources = host::sources(pipeline.program(), inputs.iter().map(|bytes| Source::Host(bytes)))?;
+    host::submit_job(backend, Job::of_pipeline(backend, pipeline, sources, config)?)
+}
