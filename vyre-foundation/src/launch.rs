@@ -166,9 +166,9 @@ impl ResolvedLaunch {
 /// # Errors
 /// If there are more or fewer inputs than `ReadOnly`, `Uniform` and `ReadWrite` buffers.
 pub fn bind_inputs(program: &Program, inputs: &[&[u8]]) -> Result<Vec<Option<u64>>, LaunchError> {
-    let names: Vec<&str> = program.inputs().map(|id| program.buffer(id).name.as_str()).collect();
-    if names.len() != inputs.len() {
-        let (needs, got) = (names.len(), inputs.len());
+    let (needs, got) = (program.inputs().count(), inputs.len());
+    if needs != got {
+        let names: Vec<&str> = program.inputs().map(|id| program.buffer(id).name.as_str()).collect();
         return Err(LaunchError::InputCount { needs, names: names.join(", "), got });
     }
     let mut inputs = inputs.iter();

@@ -57,7 +57,9 @@ pub fn schedule<'a>(
             }
             None => {
                 let buffer = list.transient(len);
-                list.push(Command::Fill { to: Span { buffer, offset: 0, len }, byte: 0 });
+                if !program.facts().stores_whole(id) {
+                    list.push(Command::Fill { to: Span { buffer, offset: 0, len }, byte: 0 });
+                }
                 buffer
             }
         };

@@ -126,8 +126,10 @@ impl<'a> Job<'a> {
             let span = Span { buffer, offset: 0, len };
             match source {
                 Source::Host(bytes) => list.push(Command::Upload { to: span, bytes }),
-                Source::Cleared => bound.clears.push(Command::Fill { to: span, byte: 0 }),
-                Source::Device { .. } => {}
+                Source::Cleared if !program.facts().stores_whole(id) => {
+                    bound.clears.push(Command::Fill { to: span, byte: 0 });
+                }
+                Source::Cleared | Source::Device { .. } => {}
             }
             bound.bindings.push(Binding { buffer, len });
             if program.buffer(id).access.is_output() {

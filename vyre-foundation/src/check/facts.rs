@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use vyre_spec::DataType;
 
-use crate::ir::{ExprId, NodeId, Place, Program, RegionId};
+use crate::ir::{BufferId, ExprId, NodeId, Place, Program, RegionId};
 
 /// Something that the checker can prove, and what the proof holds.
 pub trait Checkable {
@@ -93,6 +93,8 @@ pub struct Facts {
     pub(crate) region_parents: Vec<Option<(NodeId, RegionId)>>,
     /// How each buffer is used.
     pub(crate) buffer_usage: Vec<Usage>,
+    /// Whether each buffer is sure to be stored whole.
+    pub(crate) buffer_stored_whole: Vec<bool>,
     /// How each shared array is used.
     pub(crate) shared_usage: Vec<Usage>,
     /// How each private array is used.
@@ -142,6 +144,12 @@ impl Facts {
             Place::Shared(id) => self.shared_usage[id.index()],
             Place::Private(id) => self.private_usage[id.index()],
         }
+    }
+
+    /// Whether every launch that succeeds stores every element of a buffer, whatever the inputs are. If not,
+    /// it may still do so: this is what was proved.
+    pub fn stores_whole(&self, buffer: BufferId) -> bool {
+        self.buffer_stored_whole[buffer.index()]
     }
 
     /// Whether the program has a barrier.

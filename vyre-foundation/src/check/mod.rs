@@ -16,6 +16,7 @@ mod structure;
 pub(crate) mod tree;
 mod types;
 mod uniformity;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -81,6 +82,7 @@ fn prove(program: &Program, races: Races) -> Result<Facts, Vec<Diagnostic>> {
         findings.sort_by_key(|finding| position(&tree, finding.site));
         return Err(findings);
     }
+    facts.buffer_stored_whole = whole::stored(program);
     facts.node_regions = tree.node_regions;
     facts.region_parents = tree.parents;
     Ok(facts)
