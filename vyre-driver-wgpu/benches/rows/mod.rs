@@ -222,9 +222,10 @@ impl Bench<'_> {
         job.upload(1, bytemuck::cast_slice(&y));
         let mut out = Vec::new();
         job.run_and_read(&mut out);
-        ours.run(1)?;
+        let once = ours.list(1);
+        ours.run(&once)?;
         let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
-        self.time(name, 1.02, correct, &mut || ours.run(1), &mut || job.run(1))
+        self.time(name, 1.02, correct, &mut || ours.run(&once), &mut || job.run(1))
     }
 
     fn sequence(&self) -> Result<Row, BackendError> {
@@ -241,11 +242,12 @@ impl Bench<'_> {
         let job = self.job(wgsl::SAXPY_VEC4, &[bytes, bytes], folded(n as u64 / 4), bytes);
         job.upload(0, bytemuck::cast_slice(&x));
         job.upload(1, bytemuck::cast_slice(&y));
+        let list = ours.list(1_000);
         job.run(1_000);
-        ours.run(1_000)?;
+        ours.run(&list)?;
         let mut out = Vec::new();
         job.run_and_read(&mut out);
-        ours.run(1)?;
+        ours.run(&ours.list(1))?;
         // Each run adds 2: exact in f32 far beyond this.
         let expected = vec![2_002.0f32; n];
         let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
@@ -253,7 +255,7 @@ impl Bench<'_> {
             "sequence of 1,000 resident dispatches, one submission",
             1.02,
             correct,
-            &mut || ours.run(1_000),
+            &mut || ours.run(&list),
             &mut || {
                 job.run(1_000);
             },
@@ -277,11 +279,16 @@ impl Bench<'_> {
         job.upload(0, bytemuck::cast_slice(&source));
         let mut out = Vec::new();
         job.run_and_read(&mut out);
-        ours.run(1)?;
+        let once = ours.list(1);
+        ours.run(&once)?;
         let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
-        self.time("workgroup reduction, 4 M u32, resident", 1.02, correct, &mut || ours.run(1), &mut || {
-            job.run(1)
-        })
+        self.time(
+            "workgroup reduction, 4 M u32, resident",
+            1.02,
+            correct,
+            &mut || ours.run(&once),
+            &mut || job.run(1),
+        )
     }
 
     fn matmul(&self) -> Result<Row, BackendError> {
@@ -301,7 +308,8 @@ impl Bench<'_> {
         job.upload(1, bytemuck::cast_slice(&b));
         let mut out = Vec::new();
         job.run_and_read(&mut out);
-        ours.run(1)?;
+        let once = ours.list(1);
+        ours.run(&once)?;
         let result = ours.read(2)?;
         // Small integers: every order of summation is exact, so a few rows computed here decide.
         let got: &[f32] = bytemuck::cast_slice(&result);
@@ -311,7 +319,7 @@ impl Bench<'_> {
             })
         };
         let correct = out == result && right(0) && right(n / 2) && right(n - 1);
-        self.time("tiled matmul, f32, resident", 1.02, correct, &mut || ours.run(1), &mut || job.run(1))
+        self.time("tiled matmul, f32, resident", 1.02, correct, &mut || ours.run(&once), &mut || job.run(1))
     }
 }
 
@@ -357,8 +365,8 @@ impl<'b> Resident<'b> {
         Ok(Self { backend, pipeline, buffers, params })
     }
 
-    /// Runs the program `times` times in one submission and waits.
-    fn run(&self, times: u32) -> Result<(), BackendError> {
+    /// The program `times` times, as one list: made beforehand, as the raw side's bind group is.
+    fn list(&self, times: u32) -> CommandList<'static> {
         let mut list = CommandList::new();
         let bind = |&r: &Resource| Binding { buffer: BufferRef::Resident(r), len: r.len };
         let bindings = self.buffers.iter().map(bind).collect();
@@ -366,7 +374,12 @@ impl<'b> Resident<'b> {
         for _ in 0..times {
             list.push(Command::Dispatch(run.clone()));
         }
-        self.backend.submit(&list)?.wait(None).map(drop)
+        list
+    }
+
+    /// Runs a list and waits.
+    fn run(&self, list: &CommandList<'_>) -> Result<(), BackendError> {
+        self.backend.submit(list)?.wait(None).map(drop)
     }
 
     fn read(&self, buffer: usize) -> Result<Vec<u8>, BackendError> {

@@ -1,11 +1,10 @@
 //! Dispatches: bindings, launch arithmetic, launch data and bind groups.
 
 use vyre_driver::{BackendError, DispatchCommand};
-use vyre_foundation::ir::Program;
 use vyre_foundation::launch::ResolvedLaunch;
 use vyre_lower::kernel::{Grid, Role};
 
-use super::plan::{BufferIndex, Plan, Step};
+use super::plan::{BufferIndex, Plan};
 use crate::compile;
 use crate::kernel::Bound;
 use crate::pipeline::{Compiled, WgpuPipeline};
@@ -26,14 +25,14 @@ const REMEMBERED: usize = 4;
 
 impl<'p> Plan<'p> {
     pub(super) fn dispatch(&mut self, command: &'p DispatchCommand) -> Result<(), BackendError> {
-        let known = self.launches.iter().rposition(|launch| launch.command == command);
-        if let Some(launch) = known.filter(|launch| launch + REMEMBERED >= self.launches.len()) {
-            self.steps.push(Step::Dispatch { launch });
+        let mut latest = self.launches.iter().enumerate().rev().take(REMEMBERED);
+        if let Some((launch, _)) = latest.find(|(_, launch)| launch.command == command) {
+            self.steps.dispatch(launch);
             return Ok(());
         }
+        command.check()?;
         let pipeline = self.own(command)?;
-        let program = &pipeline.program;
-        let buffers = self.bound(command, program)?;
+        let buffers = self.bound(command)?;
         let resolved = command.resolved()?;
         let (compiled, grid) = self.form(pipeline, resolved)?;
         if grid.is_empty() {
@@ -42,9 +41,8 @@ impl<'p> Plan<'p> {
         let words = compiled.descriptor().launch.encode(resolved, &grid);
         let group = self.group(compiled, command, &buffers, &words)?;
         let immediates = if compiled.descriptor().launch.immediates { words } else { Vec::new() };
-        let launch = self.launches.len();
         self.launches.push(Launch { command, compiled, group, immediates, grid: grid.dispatch });
-        self.steps.push(Step::Dispatch { launch });
+        self.steps.dispatch(self.launches.len() - 1);
         Ok(())
     }
 
@@ -66,14 +64,10 @@ impl<'p> Plan<'p> {
     }
 
     /// The position of each bound buffer, by the program's buffer.
-    fn bound(
-        &mut self,
-        command: &DispatchCommand,
-        program: &Program,
-    ) -> Result<Vec<BufferIndex>, BackendError> {
+    fn bound(&mut self, command: &DispatchCommand) -> Result<Vec<BufferIndex>, BackendError> {
         let limit = self.core.profile.max_storage_binding_bytes;
         let mut indices = Vec::with_capacity(command.bindings().len());
-        for (binding, declared) in command.bindings().iter().zip(program.buffers()) {
+        for (i, binding) in command.bindings().iter().enumerate() {
             let index = self.resolve(binding.buffer)?;
             let len = self.len(index);
             if binding.len > len {
@@ -81,7 +75,9 @@ impl<'p> Plan<'p> {
                 return Err(BackendError::OutOfRange { what, offset: 0, bytes: binding.len, len });
             }
             if binding.len > limit {
-                let what = format!("the size in bytes of buffer `{}`", declared.name);
+                let buffers = command.pipeline().program().buffers();
+                let name = buffers.get(i).map_or("", |buffer| &buffer.name);
+                let what = format!("the size in bytes of buffer `{name}`");
                 return Err(BackendError::Limit { what, value: binding.len, limit });
             }
             indices.push(index);
@@ -111,35 +107,40 @@ impl<'p> Plan<'p> {
         buffers: &[BufferIndex],
         words: &[u32],
     ) -> Result<wgpu::BindGroup, BackendError> {
-        let mut bindings = Vec::with_capacity(compiled.descriptor().bindings.len());
-        for binding in &compiled.descriptor().bindings {
-            bindings.push(match binding.role {
-                Role::Buffer(id) => {
-                    let bytes = command.bindings().get(id.index()).map_or(0, |bound| bound.len);
-                    (buffers.get(id.index()).copied(), bytes)
-                }
-                // One kernel has none.
-                Role::Scratch => (None, 0),
-                Role::Trap => {
-                    let trap = self.trap()?;
-                    (Some(trap), self.len(trap))
-                }
-                Role::LaunchData => {
-                    let bytes: &[u8] = bytemuck::cast_slice(words);
-                    let data = self.hold(bytes.len() as u64)?;
-                    let core = self.core;
-                    core.generation.scoped("writing launch data", |_| {
-                        // Runs before whatever is submitted next: nobody else has this buffer until then.
-                        core.generation.queue().write_buffer(self.buffer(data), 0, bytes);
-                    })?;
-                    (Some(data), bytes.len() as u64)
-                }
-            });
+        let bindings = &compiled.descriptor().bindings;
+        let (mut trap, mut data) = (None, None);
+        for binding in bindings {
+            match binding.role {
+                // One kernel has no scratch memory.
+                Role::Buffer(_) | Role::Scratch => {}
+                Role::Trap => trap = Some(self.trap()?),
+                Role::LaunchData => data = Some(self.launch_data(words)?),
+            }
         }
-        let bound: Vec<_> = bindings
-            .iter()
-            .filter_map(|&(index, bytes)| index.map(|index| Bound { buffer: self.pool_buffer(index), bytes }))
-            .collect();
+        let bound = bindings.iter().filter_map(|binding| {
+            let (index, bytes) = match binding.role {
+                Role::Buffer(id) => {
+                    (buffers.get(id.index()).copied()?, command.bindings().get(id.index())?.len)
+                }
+                Role::Trap => (trap?, self.len(trap?)),
+                Role::LaunchData => (data?, self.len(data?)),
+                Role::Scratch => return None,
+            };
+            Some(Bound { buffer: self.pool_buffer(index), bytes })
+        });
+        let bound: Vec<_> = bound.collect();
         self.core.groups.get(&self.core.generation, &compiled.kernel, &bound)
+    }
+
+    /// A buffer with the words of launch data.
+    fn launch_data(&mut self, words: &[u32]) -> Result<BufferIndex, BackendError> {
+        let bytes: &[u8] = bytemuck::cast_slice(words);
+        let data = self.hold(bytes.len() as u64)?;
+        let core = self.core;
+        core.generation.scoped("writing launch data", |_| {
+            // Runs before whatever is submitted next: nobody else has this buffer until then.
+            core.generation.queue().write_buffer(self.buffer(data), 0, bytes);
+        })?;
+        Ok(data)
     }
 }

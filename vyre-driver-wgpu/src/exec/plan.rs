@@ -1,41 +1,24 @@
 //! From a command list to steps over wgpu objects. Everything that can be refused is refused here.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vyre_driver::{BackendError, BufferRef, Command, CommandList, Resource, Span};
 use vyre_lower::kernel::TRAP_WORDS;
 
 use super::dispatch::Launch;
+use super::steps::Steps;
 use crate::buffer::{Kind, PoolBuffer};
-use crate::builtin;
 use crate::core::Core;
 
 /// A buffer of a plan, by position.
 pub(super) type BufferIndex = usize;
 
-/// One thing to encode.
-#[derive(Debug)]
-pub(super) enum Step<'p> {
-    /// Copies a staged piece.
-    Upload { piece: usize, to: BufferIndex, offset: u64 },
-    /// Writes zeros; offset and length are multiples of 4.
-    Clear { to: BufferIndex, offset: u64, len: u64 },
-    /// Copies between two different buffers; offsets and length are multiples of 4.
-    Copy { from: BufferIndex, from_offset: u64, to: BufferIndex, offset: u64, len: u64 },
-    /// Runs a planned launch.
-    Dispatch { launch: usize },
-    /// Runs one of the backend's own kernels.
-    Builtin(builtin::Step<'p>),
-    /// Copies into a piece of the readback.
-    Read { piece: usize, from: BufferIndex, offset: u64 },
-}
-
 /// A list, checked and resolved.
 #[derive(Debug)]
 pub(super) struct Plan<'p> {
     pub(super) core: &'p Core,
-    pub(super) steps: Vec<Step<'p>>,
+    pub(super) steps: Steps<'p>,
     /// The bytes of each upload.
     pub(super) uploads: Vec<&'p [u8]>,
     /// Offset in its buffer and length of each readback: the list's reads, and then the trap record if any
@@ -46,8 +29,8 @@ pub(super) struct Plan<'p> {
     buffers: Vec<Held>,
     /// How many of them are the list's transients; the others have no name in it.
     transients: usize,
-    /// Positions of the residents in `buffers`.
-    residents: HashMap<Resource, BufferIndex>,
+    /// The residents and their positions in `buffers`, by slot.
+    residents: BTreeMap<u64, (Resource, BufferIndex)>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
     trap: Option<BufferIndex>,
 }
@@ -78,34 +61,49 @@ impl<'p> Plan<'p> {
     pub(super) fn new(core: &'p Core, list: &'p CommandList<'_>) -> Result<Self, BackendError> {
         let mut plan = Self {
             core,
-            steps: Vec::with_capacity(list.commands().len() + 2),
+            steps: Steps::with_capacity(list.commands().len().min(64)),
             uploads: Vec::new(),
             reads: Vec::with_capacity(list.reads() + 1),
             launches: Vec::new(),
             buffers: Vec::with_capacity(list.transients().len()),
             transients: list.transients().len(),
-            residents: HashMap::new(),
+            residents: BTreeMap::new(),
             trap: None,
         };
         for &len in list.transients() {
             plan.hold(len)?;
         }
         for command in list.commands() {
-            command.check()?;
-            match command {
-                Command::Upload { to, bytes } => plan.upload(*to, bytes)?,
-                Command::Fill { to, byte } => plan.fill(*to, *byte)?,
-                Command::Copy { from, to } => plan.copy(*from, *to)?,
-                Command::Dispatch(dispatch) => plan.dispatch(dispatch)?,
-                Command::Read { from } => plan.read(*from)?,
-                Command::DispatchIndirect { .. } => return Err(plan.lacks("an indirect dispatch")),
-                Command::Repeat { .. } => return Err(plan.lacks("a repetition")),
-            }
+            plan.command(command)?;
         }
+        plan.steps.check()?;
         if let Some(trap) = plan.trap {
             plan.push_read(trap, 0, u64::from(TRAP_WORDS) * 4);
         }
         Ok(plan)
+    }
+
+    fn command(&mut self, command: &'p Command<'_>) -> Result<(), BackendError> {
+        match command {
+            // Checks itself, unless it is one that has just been planned.
+            Command::Dispatch(dispatch) => return self.dispatch(dispatch),
+            _ => command.check()?,
+        }
+        match command {
+            Command::Dispatch(_) => Ok(()),
+            Command::Upload { to, bytes } => self.upload(*to, bytes),
+            Command::Fill { to, byte } => self.fill(*to, *byte),
+            Command::Copy { from, to } => self.copy(*from, *to),
+            Command::Read { from } => self.read(*from),
+            Command::DispatchIndirect { .. } => Err(self.lacks("an indirect dispatch")),
+            Command::Repeat { commands, count } => {
+                let mark = self.steps.begin();
+                // The check has bounded how deep repetitions are nested.
+                commands.iter().try_for_each(|command| self.command(command))?;
+                self.steps.end(mark, *count);
+                Ok(())
+            }
+        }
     }
 
     fn lacks(&self, what: &str) -> BackendError {
@@ -131,13 +129,15 @@ impl<'p> Plan<'p> {
                 Err(BackendError::BadHandle { handle: format!("transient {index}"), problem: "foreign" })
             }
             BufferRef::Resident(resource) => {
-                if let Some(&index) = self.residents.get(&resource) {
-                    return Ok(index);
+                match self.residents.get(&resource.slot) {
+                    Some(&(known, index)) if known == resource => return Ok(index),
+                    _ => {}
                 }
                 let buffer = self.core.lasting.residents.get(resource)?;
                 self.buffers.push(Held { buffer: Holder::Resident(buffer), len: resource.len });
-                self.residents.insert(resource, self.buffers.len() - 1);
-                Ok(self.buffers.len() - 1)
+                let index = self.buffers.len() - 1;
+                self.residents.insert(resource.slot, (resource, index));
+                Ok(index)
             }
         }
     }
@@ -171,14 +171,17 @@ impl<'p> Plan<'p> {
         self.buffers[index].len
     }
 
-    /// The list's trap record, cleared before the first kernel that can write it.
+    /// The list's trap record, if one of its kernels can write it. It is cleared before everything else.
+    pub(super) fn trap_record(&self) -> Option<BufferIndex> {
+        self.trap
+    }
+
+    /// The list's trap record, for a kernel that can write it.
     pub(super) fn trap(&mut self) -> Result<BufferIndex, BackendError> {
         if let Some(trap) = self.trap {
             return Ok(trap);
         }
-        let len = u64::from(TRAP_WORDS) * 4;
-        let trap = self.hold(len)?;
-        self.steps.push(Step::Clear { to: trap, offset: 0, len });
+        let trap = self.hold(u64::from(TRAP_WORDS) * 4)?;
         self.trap = Some(trap);
         Ok(trap)
     }

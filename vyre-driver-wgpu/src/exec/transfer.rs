@@ -5,7 +5,8 @@
 
 use vyre_driver::{BackendError, Span};
 
-use super::plan::{BufferIndex, Plan, Step};
+use super::plan::{BufferIndex, Plan};
+use super::steps::Step;
 use crate::builtin;
 
 const WORD: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
@@ -100,7 +101,9 @@ impl<'p> Plan<'p> {
     }
 
     fn push_builtins(&mut self, steps: Vec<builtin::Step<'p>>) {
-        self.steps.extend(steps.into_iter().map(Step::Builtin));
+        for step in steps {
+            self.steps.push(Step::Builtin(Box::new(step)));
+        }
     }
 
     pub(super) fn read(&mut self, from: Span) -> Result<(), BackendError> {

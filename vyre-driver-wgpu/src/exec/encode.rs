@@ -1,0 +1,104 @@
+//! Steps to wgpu commands.
+
+use super::plan::Plan;
+use super::steps::Step;
+use crate::buffer::{Readback, Staging};
+use crate::builtin;
+
+/// Encodes everything that a plan does on the device.
+pub(super) fn encode(
+    plan: &Plan<'_>,
+    staging: &Staging,
+    readback: &Readback,
+    encoder: &mut wgpu::CommandEncoder,
+) {
+    if let Some(trap) = plan.trap_record() {
+        encoder.clear_buffer(plan.buffer(trap), 0, Some(plan.len(trap)));
+    }
+    Encode { plan, staging, readback, encoder, pass: None, current: None }.steps(plan.steps.as_slice());
+}
+
+struct Encode<'e> {
+    plan: &'e Plan<'e>,
+    staging: &'e Staging,
+    readback: &'e Readback,
+    encoder: &'e mut wgpu::CommandEncoder,
+    /// The compute pass that is open, while only dispatches follow each other.
+    pass: Option<wgpu::ComputePass<'static>>,
+    /// The planned launch whose state the pass has.
+    current: Option<usize>,
+}
+
+impl Encode<'_> {
+    /// Repetitions nest as deep as the contract allows, and no deeper.
+    fn steps(&mut self, mut steps: &[Step<'_>]) {
+        while let Some((step, rest)) = steps.split_first() {
+            steps = rest;
+            match step {
+                Step::Repeat { len, times } => {
+                    let (body, after) = rest.split_at((*len).min(rest.len()));
+                    steps = after;
+                    for _ in 0..*times {
+                        self.steps(body);
+                    }
+                }
+                Step::Dispatch { launch, times } => self.dispatch(*launch, *times),
+                Step::Builtin(step) => self.builtin(step),
+                _ => self.transfer(step),
+            }
+        }
+    }
+
+    /// Every transfer ends the pass: wgpu orders them by where they stand in the encoder.
+    fn transfer(&mut self, step: &Step<'_>) {
+        self.pass = None;
+        self.current = None;
+        let (plan, encoder) = (self.plan, &mut *self.encoder);
+        match step {
+            Step::Upload { piece, to, offset } => {
+                self.staging.copy(encoder, *piece, plan.buffer(*to), *offset);
+            }
+            Step::Clear { to, offset, len } => encoder.clear_buffer(plan.buffer(*to), *offset, Some(*len)),
+            Step::Copy { from, from_offset, to, offset, len } => {
+                let (source, target) = (plan.buffer(*from), plan.buffer(*to));
+                encoder.copy_buffer_to_buffer(source, *from_offset, target, *offset, *len);
+            }
+            Step::Read { piece, from, offset } => {
+                self.readback.copy(encoder, *piece, plan.buffer(*from), *offset);
+            }
+            Step::Dispatch { .. } | Step::Builtin(_) | Step::Repeat { .. } => {}
+        }
+    }
+
+    fn pass(&mut self) -> &mut wgpu::ComputePass<'static> {
+        let encoder = &mut *self.encoder;
+        self.pass.get_or_insert_with(|| encoder.begin_compute_pass(&Default::default()).forget_lifetime())
+    }
+
+    /// Sets only what changes.
+    fn dispatch(&mut self, launch: usize, times: u64) {
+        let Some(planned) = self.plan.launches.get(launch) else { return };
+        let known = self.current == Some(launch);
+        self.current = Some(launch);
+        let pass = self.pass();
+        if !known {
+            pass.set_pipeline(&planned.compiled.kernel.pipeline);
+            pass.set_bind_group(0, &planned.group, &[]);
+            if !planned.immediates.is_empty() {
+                pass.set_immediates(0, bytemuck::cast_slice(&planned.immediates));
+            }
+        }
+        let [x, y, z] = planned.grid;
+        for _ in 0..times {
+            pass.dispatch_workgroups(x, y, z);
+        }
+    }
+
+    fn builtin(&mut self, step: &builtin::Step<'_>) {
+        self.current = None;
+        let pass = self.pass();
+        pass.set_pipeline(&step.kernel.pipeline);
+        pass.set_bind_group(0, &step.group, &[]);
+        pass.dispatch_workgroups(step.workgroups, 1, 1);
+    }
+}
