@@ -127,7 +127,14 @@ impl WgpuBackend {
 
     fn open(request: &Request) -> Result<Self, BackendError> {
         let (candidate, choice) = acquire::select(request)?;
-        let life = Lifecycle::open(&candidate, Features::empty())?;
+        let withheld = if env::Settings::from_env()?.timestamps {
+            Features::empty()
+        } else {
+            Features::TIMESTAMP_QUERY
+                | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+                | Features::TIMESTAMP_QUERY_INSIDE_PASSES
+        };
+        let life = Lifecycle::open(&candidate, withheld)?;
         Ok(Self { inner: Arc::new(Inner { report: candidate.report, choice, life }) })
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use vyre_driver::BackendError;
 
-use crate::buffer::{Readback, host_copy};
+use crate::buffer::Readback;
 use crate::generation::{Generation, until};
 
 /// How long a finished submission's mapping may take to settle in another thread that runs the callback.
@@ -73,11 +73,6 @@ impl InFlight {
         Ok(ended())
     }
 
-    /// How many readbacks there are.
-    pub(crate) fn pieces(&self) -> usize {
-        self.readback.len()
-    }
-
     /// After [`Self::wait`]: shows the bytes of a readback to `look`, in mapped memory.
     pub(crate) fn piece<R>(&self, piece: usize, look: impl FnOnce(&[u8]) -> R) -> Result<R, BackendError> {
         let bytes = self.readback.piece(piece, PATIENCE, look);
@@ -86,9 +81,10 @@ impl InFlight {
     }
 
     /// After [`Self::wait`]: copies the bytes of a readback.
+    #[cfg(test)]
     pub(crate) fn to_vec(&self, piece: usize) -> Result<Vec<u8>, BackendError> {
         let mut bytes = Vec::new();
-        self.piece(piece, |mapped| host_copy::to_vec(&mut bytes, mapped))?;
+        self.piece(piece, |mapped| bytes.extend_from_slice(mapped))?;
         Ok(bytes)
     }
 }

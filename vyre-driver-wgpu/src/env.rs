@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | `VYRE_ADAPTER_INDEX` | a whole number | use the adapter with this index in the list that `vyre-wgpu info` prints |
 //! | `VYRE_ALLOW_SOFTWARE` | `1` or `0` | permit software adapters (lavapipe, SwiftShader, WARP); default `0` |
+//! | `VYRE_WGPU_TIMESTAMPS` | `1` or `0` | whether timed work asks the device for its time; default `1`, where it has timestamps |
 //!
 //! A variable that is set to the empty string counts as unset. Any other value is a typed error: a
 //! misspelt setting must not silently mean its default. Variables are read when a device is acquired.
@@ -12,14 +13,17 @@ use vyre_driver::BackendError;
 
 const ADAPTER_INDEX: &str = "VYRE_ADAPTER_INDEX";
 const ALLOW_SOFTWARE: &str = "VYRE_ALLOW_SOFTWARE";
+const TIMESTAMPS: &str = "VYRE_WGPU_TIMESTAMPS";
 
 /// What the environment asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The pinned adapter, if one is.
     pub(crate) adapter_index: Option<usize>,
     /// Whether software adapters may be chosen.
     pub(crate) allow_software: bool,
+    /// Whether the device's timestamps may be used.
+    pub(crate) timestamps: bool,
 }
 
 impl Settings {
@@ -44,12 +48,14 @@ impl Settings {
                 Err(_) => return Err(invalid(ADAPTER_INDEX, value, "a whole number")),
             },
         };
-        let allow_software = match get(ALLOW_SOFTWARE).as_deref() {
-            None | Some("0") => false,
-            Some("1") => true,
-            Some(other) => return Err(invalid(ALLOW_SOFTWARE, other.to_owned(), "`0` or `1`")),
+        let switch = |name, default| match get(name).as_deref() {
+            None => Ok(default),
+            Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(other) => Err(invalid(name, other.to_owned(), "`0` or `1`")),
         };
-        Ok(Self { adapter_index, allow_software })
+        let (allow_software, timestamps) = (switch(ALLOW_SOFTWARE, false)?, switch(TIMESTAMPS, true)?);
+        Ok(Self { adapter_index, allow_software, timestamps })
     }
 }
 
@@ -65,21 +71,21 @@ mod tests {
 
     #[test]
     fn unset_and_empty_mean_the_defaults() {
-        let defaults = Settings { adapter_index: None, allow_software: false };
+        let defaults = Settings { adapter_index: None, allow_software: false, timestamps: true };
         assert_eq!(read(&[]).unwrap(), defaults);
         assert_eq!(read(&[(ADAPTER_INDEX, ""), (ALLOW_SOFTWARE, "")]).unwrap(), defaults);
     }
 
     #[test]
     fn valid_values_are_taken() {
-        let settings = read(&[(ADAPTER_INDEX, "3"), (ALLOW_SOFTWARE, "1")]).unwrap();
-        assert_eq!(settings, Settings { adapter_index: Some(3), allow_software: true });
+        let settings = read(&[(ADAPTER_INDEX, "3"), (ALLOW_SOFTWARE, "1"), (TIMESTAMPS, "0")]).unwrap();
+        assert_eq!(settings, Settings { adapter_index: Some(3), allow_software: true, timestamps: false });
     }
 
     #[test]
     fn other_values_are_refused_by_name() {
         for (variable, value) in
-            [(ADAPTER_INDEX, "first"), (ADAPTER_INDEX, "-1"), (ALLOW_SOFTWARE, "true"), (ALLOW_SOFTWARE, "2")]
+            [(ADAPTER_INDEX, "first"), (ADAPTER_INDEX, "-1"), (ALLOW_SOFTWARE, "true"), (TIMESTAMPS, "2")]
         {
             let message = read(&[(variable, value)]).unwrap_err().to_string();
             assert!(message.contains(variable) && message.contains(value), "{message}");

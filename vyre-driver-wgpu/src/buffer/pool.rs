@@ -34,6 +34,7 @@ impl Kind {
                     | BufferUsages::COPY_SRC
                     | BufferUsages::COPY_DST
                     | BufferUsages::INDIRECT
+                    | BufferUsages::QUERY_RESOLVE
             }
             Self::Upload => BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC,
             Self::Readback => BufferUsages::MAP_READ | BufferUsages::COPY_DST,

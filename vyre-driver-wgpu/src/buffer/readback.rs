@@ -98,11 +98,6 @@ impl Readback {
         Ok(Self { slots, buffers })
     }
 
-    /// How many pieces there are.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
     /// Encodes the copy of `source` from `offset` into piece `piece`, which was planned with that offset.
     pub(crate) fn copy(
         &self,

@@ -59,8 +59,8 @@ impl Staging {
     }
 
     /// Has the staging memory mapped again and given back once the submission is done with it.
-    pub(crate) fn recycle(self, encoder: &CommandEncoder) {
-        for staging in self.buffers {
+    pub(crate) fn recycle(&mut self, encoder: &CommandEncoder) {
+        for staging in self.buffers.drain(..) {
             let Some(raw) = staging.raw().cloned() else { continue };
             encoder.map_buffer_on_submit(&raw, MapMode::Write, .., move |result| {
                 if result.is_ok() {

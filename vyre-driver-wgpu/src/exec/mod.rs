@@ -7,6 +7,7 @@ mod dispatch;
 mod encode;
 mod plan;
 mod steps;
+mod timer;
 mod transfer;
 mod work;
 
@@ -20,26 +21,77 @@ use crate::core::Core;
 
 use encode::encode;
 use plan::Plan;
+use timer::Timer;
 pub(crate) use work::Work;
 
 /// Submits `list`. Host bytes have been taken when this returns.
 pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, BackendError> {
-    let generation = &core.generation;
-    generation.check()?;
-    let plan = Plan::new(core, list)?;
-    let staging = Staging::new(generation, &core.pool, &plan.uploads)?;
-    let readback = Readback::new(generation, &core.pool, plan.reads.iter().copied())?;
-    let ended = Ended::default();
-    let submission = generation.submit(list.label(), |encoder| {
-        encode(&plan, &staging, &readback, encoder);
-        staging.recycle(encoder);
-        readback.map(encoder);
-        ended.after(encoder);
-    })?;
-    let reads = list.reads();
-    let work = Work::new(InFlight::new(Arc::clone(generation), submission, ended, readback), reads);
-    // The plan's buffers go back to the pool here, after the submission that uses them.
-    drop(plan);
+    let mut ready = Ready::new(core, list)?;
+    let (submission, ended) = send(core, list.label(), std::slice::from_mut(&mut ready))?;
+    let work = ready.work(core, submission, &ended);
     core.sweep();
     Ok(work)
+}
+
+/// A list with everything that its submission needs.
+#[derive(Debug)]
+struct Ready<'p> {
+    plan: Plan<'p>,
+    staging: Staging,
+    readback: Readback,
+    timer: Option<Timer>,
+    reads: usize,
+}
+
+impl<'p> Ready<'p> {
+    fn new(core: &'p Core, list: &'p CommandList<'_>) -> Result<Self, BackendError> {
+        let generation = &core.generation;
+        generation.check()?;
+        let mut plan = Plan::new(core, list)?;
+        let timer = if list.is_timed() { Timer::new(core, &mut plan.reads)? } else { None };
+        let staging = Staging::new(generation, &core.pool, &plan.uploads)?;
+        let readback = Readback::new(generation, &core.pool, plan.reads.iter().copied())?;
+        Ok(Self { plan, staging, readback, timer, reads: list.reads() })
+    }
+
+    fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        if let Some(timer) = &self.timer {
+            timer.start(encoder);
+        }
+        encode(&self.plan, &self.staging, &self.readback, encoder);
+        if let Some(timer) = &self.timer {
+            timer.stop(encoder, &self.readback);
+        }
+        self.staging.recycle(encoder);
+        self.readback.map(encoder);
+    }
+
+    /// After the submission. The plan's buffers go back to the pool here.
+    fn work(self, core: &Core, submission: wgpu::SubmissionIndex, ended: &Ended) -> Work {
+        let trap = self.plan.trap_record().map(|_| self.reads);
+        let clock = self.timer.as_ref().map(|timer| timer.clock(core));
+        let generation = Arc::clone(&core.generation);
+        Work::new(
+            InFlight::new(generation, submission, ended.clone(), self.readback),
+            self.reads,
+            trap,
+            clock,
+        )
+    }
+}
+
+/// The one submission of whatever is ready.
+fn send(
+    core: &Core,
+    label: Option<&str>,
+    ready: &mut [Ready<'_>],
+) -> Result<(wgpu::SubmissionIndex, Ended), BackendError> {
+    let ended = Ended::default();
+    let submission = core.generation.submit(label, |encoder| {
+        for one in ready {
+            one.encode(encoder);
+        }
+        ended.after(encoder);
+    })?;
+    Ok((submission, ended))
 }

@@ -21,8 +21,8 @@ pub(super) struct Plan<'p> {
     pub(super) steps: Steps<'p>,
     /// The bytes of each upload.
     pub(super) uploads: Vec<&'p [u8]>,
-    /// Offset in its buffer and length of each readback: the list's reads, and then the trap record if any
-    /// kernel can record a fault.
+    /// Offset in its buffer and length of each readback: the list's reads, then the trap record if any kernel
+    /// can record a fault, then what a timer adds.
     pub(super) reads: Vec<(u64, u64)>,
     pub(super) launches: Vec<Launch<'p>>,
     /// The buffers: the list's transients first.

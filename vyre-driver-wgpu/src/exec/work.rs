@@ -5,28 +5,32 @@ use std::time::Duration;
 use vyre_driver::{BackendError, Completion, Finished, Visitor};
 use vyre_lower::kernel::TRAP_LOOP_LIMIT;
 
+use super::timer::Clock;
+use crate::buffer::host_copy;
 use crate::completion::InFlight;
 
 /// A submitted list.
 #[derive(Debug)]
 pub(crate) struct Work {
     in_flight: InFlight,
-    /// How many of the readbacks are the list's own; one after them is the trap record.
+    /// How many of the readbacks are the list's own.
     reads: usize,
+    /// Which one is the trap record.
+    trap: Option<usize>,
+    /// Which one has the timestamps.
+    clock: Option<Clock>,
 }
 
 impl Work {
-    pub(crate) fn new(in_flight: InFlight, reads: usize) -> Self {
-        Self { in_flight, reads }
+    pub(super) fn new(in_flight: InFlight, reads: usize, trap: Option<usize>, clock: Option<Clock>) -> Self {
+        Self { in_flight, reads, trap, clock }
     }
 
     /// Waits, and looks at the trap record.
     fn settle(&self, timeout: Option<Duration>) -> Result<(), BackendError> {
         self.in_flight.wait(timeout)?;
-        if self.in_flight.pieces() <= self.reads {
-            return Ok(());
-        }
-        self.in_flight.piece(self.reads, |bytes| {
+        let Some(trap) = self.trap else { return Ok(()) };
+        self.in_flight.piece(trap, |bytes| {
             let mut words = [0; 4];
             for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
                 *word = bytes.try_into().map_or(0, u32::from_le_bytes);
@@ -37,6 +41,12 @@ impl Work {
                 [_, code, invocation, address] => Err(BackendError::Trap { code, invocation, address }),
             }
         })?
+    }
+
+    /// After [`Self::settle`].
+    fn finished(&self) -> Result<Finished, BackendError> {
+        let read = |clock: Clock| self.in_flight.piece(clock.piece(), |bytes| clock.read(bytes));
+        Ok(Finished { device_time: self.clock.map(read).transpose()?.flatten() })
     }
 }
 
@@ -55,11 +65,20 @@ impl Completion for Work {
         for piece in 0..self.reads {
             self.in_flight.piece(piece, |bytes| visitor(piece, bytes))??;
         }
-        Ok(Finished::default())
+        self.finished()
     }
 
-    fn wait(self: Box<Self>, timeout: Option<Duration>) -> Result<Vec<Vec<u8>>, BackendError> {
+    /// Large reads are copied by several threads.
+    fn wait_into(
+        self: Box<Self>,
+        timeout: Option<Duration>,
+        outputs: &mut Vec<Vec<u8>>,
+    ) -> Result<Finished, BackendError> {
         self.settle(timeout)?;
-        (0..self.reads).map(|piece| self.in_flight.to_vec(piece)).collect()
+        outputs.resize_with(self.reads, Vec::new);
+        for (piece, output) in outputs.iter_mut().enumerate() {
+            self.in_flight.piece(piece, |mapped| host_copy::to_vec(output, mapped))?;
+        }
+        self.finished()
     }
 }
