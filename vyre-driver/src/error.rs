@@ -117,6 +117,16 @@ pub enum BackendError {
         /// The limit.
         limit: u64,
     },
+    /// A slice that describes a relation or table has another length than its description says.
+    #[error("`{what}` has {got} entries, but needs {expected}")]
+    WrongLength {
+        /// The argument.
+        what: &'static str,
+        /// The entries that it must have.
+        expected: u64,
+        /// The entries that it has.
+        got: u64,
+    },
     /// A device limit is passed.
     #[error("{what} is {value}, above the device's limit of {limit}")]
     Limit {
@@ -216,6 +226,7 @@ impl BackendError {
             Self::OutputTooLarge { .. } => "B109",
             Self::Limit { .. } => "B110",
             Self::Payload(_) => "B120",
+            Self::WrongLength { .. } => "B111",
             Self::Trap { .. } => "B201",
             Self::LoopLimit { .. } => "B202",
             Self::Timeout { .. } => "B203",
@@ -244,6 +255,7 @@ impl BackendError {
             Self::BadHandle { .. } => "allocate the buffer on this backend, and do not use it after it is freed or the device is recovered".into(),
             Self::Aliasing { .. } => "use one ReadWrite buffer for in-place work, or copy".into(),
             Self::OutputTooLarge { .. } => "raise max_output_bytes, or split the work".into(),
+            Self::WrongLength { what, expected, .. } => format!("pass exactly {expected} entries as `{what}`"),
             Self::Limit { .. } => "split the work, or use a device with a higher limit".into(),
             Self::Payload(_) => "compile the programs again for this device, and verify payloads from elsewhere with the key that they were sealed with".into(),
             Self::Trap { .. } => "the code and address are the program's own: see its `trap` statements".into(),

@@ -16,6 +16,7 @@ mod device_buffer;
 mod error;
 mod executable;
 mod feature;
+pub mod impact;
 mod memo;
 mod memory;
 mod ops;
