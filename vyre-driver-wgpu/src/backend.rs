@@ -10,6 +10,7 @@ use wgpu::{AdapterInfo, Device, Features, Limits, Queue};
 use crate::acquire::{self, AdapterReport, Choice, Request};
 use crate::core::Core;
 use crate::lifecycle::Lifecycle;
+use crate::optimizer::Interfaces;
 use crate::seam::{Fault, Site};
 use crate::stats::WgpuBackendStats;
 use crate::{env, raw};
@@ -31,6 +32,7 @@ struct Inner {
     report: AdapterReport,
     choice: Choice,
     life: Lifecycle,
+    interfaces: Interfaces,
 }
 
 /// What to ask of the adapter before opening it; unset, the environment decides.
@@ -135,7 +137,8 @@ impl WgpuBackend {
                 | Features::TIMESTAMP_QUERY_INSIDE_PASSES
         };
         let life = Lifecycle::open(&candidate, withheld)?;
-        Ok(Self { inner: Arc::new(Inner { report: candidate.report, choice, life }) })
+        let interfaces = Interfaces::default();
+        Ok(Self { inner: Arc::new(Inner { report: candidate.report, choice, life, interfaces }) })
     }
 
     /// The living device with its caches.
@@ -161,6 +164,11 @@ impl WgpuBackend {
     #[doc(hidden)]
     pub fn arm_fault(&self, site: Site, skip: u32, fault: Fault) {
         self.life().seam.arm(site, skip, fault);
+    }
+
+    /// What the interfaces above command lists keep.
+    pub(crate) fn interfaces(&self) -> &Interfaces {
+        &self.inner.interfaces
     }
 
     /// Which adapter was chosen, and why.

@@ -24,7 +24,7 @@ pub(crate) fn pipeline(
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Arc<WgpuPipeline>, BackendError> {
-    let key = core.lasting.keys.of(program, options, || key(core, program, options));
+    let key = cached_under(core, program, options);
     if let Some(pipeline) = core.known_pipeline(key) {
         return Ok(pipeline);
     }
@@ -37,6 +37,11 @@ pub(crate) fn pipeline(
         folded: OnceLock::new(),
     };
     Ok(core.keep_pipeline(key, pipeline))
+}
+
+/// The key of a program's pipeline in the cache.
+pub(crate) fn cached_under(core: &Core, program: &Checked<Program>, options: &CompileOptions) -> [u8; 32] {
+    core.lasting.keys.of(program, options, || key(core, program, options))
 }
 
 /// Compiles a program: the optimiser, lowering, emission, and the device's own compiler.

@@ -94,6 +94,10 @@ impl VyreBackend for WgpuBackend {
     fn shutdown(&self) -> Result<(), BackendError> {
         self.life().shut_down()
     }
+
+    fn backend_metric_snapshot(&self) -> Vec<(&'static str, u64)> {
+        self.speculation().stats().metrics().to_vec()
+    }
 }
 
 impl WgpuBackend {

@@ -1,5 +1,6 @@
 //! Everything that belongs to one generation of the device, and what outlives it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use vyre_driver::{BackendError, BackendInstance};
@@ -46,6 +47,11 @@ impl Lasting {
     /// What the pipeline cache has done and holds.
     pub(crate) fn pipeline_counters(&self) -> crate::cache::Counters {
         self.pipelines.counters()
+    }
+
+    /// Forgets the pipelines with these cache keys.
+    pub(crate) fn forget_keys(&self, keys: &BTreeSet<[u8; 32]>) {
+        self.pipelines.remove_if(|(_, key)| keys.contains(key));
     }
 
     /// Forgets the pipelines of every generation but `living`.

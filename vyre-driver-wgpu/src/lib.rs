@@ -23,14 +23,17 @@ mod device_tests;
 mod env;
 mod exec;
 mod generation;
+mod impact;
 mod kernel;
 mod lifecycle;
+mod optimizer;
 mod pipeline;
 mod probe;
 mod profile;
 mod raw;
 mod resident;
 mod seam;
+mod speculative;
 mod stats;
 #[allow(unsafe_code, reason = "the one module that may: each call carries its argument")]
 mod trusted;

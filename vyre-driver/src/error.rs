@@ -6,6 +6,7 @@ use vyre_foundation::diag::Diagnostic;
 use vyre_foundation::launch::LaunchError;
 
 use crate::PayloadError;
+use crate::speculate::TailProblem;
 
 /// Why a backend could not do what was asked. Each variant says what and where; [`BackendError::help`]
 /// says what to do.
@@ -127,6 +128,14 @@ pub enum BackendError {
         /// The entries that it has.
         got: u64,
     },
+    /// The counts that a fused speculative program carries cannot be.
+    #[error("the tail of the speculative program `{program}` cannot be: {problem}")]
+    SpeculationTail {
+        /// The program's name.
+        program: String,
+        /// What is wrong with it.
+        problem: TailProblem,
+    },
     /// A device limit is passed.
     #[error("{what} is {value}, above the device's limit of {limit}")]
     Limit {
@@ -227,6 +236,7 @@ impl BackendError {
             Self::Limit { .. } => "B110",
             Self::Payload(_) => "B120",
             Self::WrongLength { .. } => "B111",
+            Self::SpeculationTail { .. } => "B112",
             Self::Trap { .. } => "B201",
             Self::LoopLimit { .. } => "B202",
             Self::Timeout { .. } => "B203",
@@ -255,6 +265,7 @@ impl BackendError {
             Self::BadHandle { .. } => "allocate the buffer on this backend, and do not use it after it is freed or the device is recovered".into(),
             Self::Aliasing { .. } => "use one ReadWrite buffer for in-place work, or copy".into(),
             Self::OutputTooLarge { .. } => "raise max_output_bytes, or split the work".into(),
+            Self::SpeculationTail { .. } => "have the program count every candidate once, as committed or as rolled back, where the plan's `tail` says".into(),
             Self::WrongLength { what, expected, .. } => format!("pass exactly {expected} entries as `{what}`"),
             Self::Limit { .. } => "split the work, or use a device with a higher limit".into(),
             Self::Payload(_) => "compile the programs again for this device, and verify payloads from elsewhere with the key that they were sealed with".into(),

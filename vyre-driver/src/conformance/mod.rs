@@ -3,16 +3,23 @@
 //! A backend's own tests call its entry points with an opened backend; each returns what
 //! it ran and every failure, so that one fault does not hide the others.
 
+mod case;
 mod contract;
 mod floats;
+mod impact;
 mod operands;
 mod ops;
+mod optimizer;
 mod programs;
+mod speculation;
 
 pub use contract::{contract, shutdown};
 pub use floats::floats;
+pub use impact::impact;
 pub use ops::{Depth, ops};
+pub use optimizer::optimizer;
 pub use programs::programs;
+pub use speculation::speculation;
 
 use std::fmt;
 

@@ -20,6 +20,9 @@
 //! rounds end when nothing is added, so a large bound costs nothing.
 
 mod bits;
+mod device;
+
+pub use device::impacted_by_program;
 
 use bits::{Rules, columns};
 
@@ -59,10 +62,10 @@ impl RuleChange<'_> {
     /// [`BackendError::WrongLength`] for the first that is not, with the length that it must have.
     pub fn check(&self) -> Result<(), BackendError> {
         let (n, square) = (u64::from(self.n), u64::from(self.n) * u64::from(self.n));
-        wrong_length("intervention_mask", n, self.intervention_mask)?;
-        wrong_length("rule_adj", square, self.rule_adj)?;
-        wrong_length("state", square, self.state)?;
-        wrong_length("join_rules", square, self.join_rules)
+        check_length("intervention_mask", n, self.intervention_mask)?;
+        check_length("rule_adj", square, self.rule_adj)?;
+        check_length("state", square, self.state)?;
+        check_length("join_rules", square, self.join_rules)
     }
 
     /// Decides for each entry whether it goes; `lineage` has one rule for each entry. Time is linear in the
@@ -129,7 +132,7 @@ fn closure(start: Rules, n: usize, limit: u32, expand: impl Fn(usize, &mut Rules
 ///
 /// # Errors
 /// [`BackendError::WrongLength`].
-fn wrong_length<T>(what: &'static str, expected: u64, got: &[T]) -> Result<(), BackendError> {
+pub fn check_length<T>(what: &'static str, expected: u64, got: &[T]) -> Result<(), BackendError> {
     let got = got.len() as u64;
     if got == expected { Ok(()) } else { Err(BackendError::WrongLength { what, expected, got }) }
 }

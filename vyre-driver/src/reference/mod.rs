@@ -11,6 +11,7 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_spec::{Capability, CompileOptions, DeviceProfile};
 
+use crate::optimizer::ResidentHandles;
 use crate::{
     BackendError, BackendInstance, BackendRegistration, BufferRef, CommandList, CompiledPipeline, Completion,
     Feature, Finished, Resource, Visitor, VyreBackend,
@@ -40,6 +41,7 @@ pub struct ReferenceBackend {
     instance: BackendInstance,
     profile: DeviceProfile,
     state: Mutex<State>,
+    handles: ResidentHandles,
 }
 
 /// A resident's bytes. A list holds the locks of its buffers while it runs.
@@ -118,7 +120,17 @@ impl ReferenceBackend {
         let profile = DeviceProfile::reference();
         let capabilities = profile.capabilities.with(Capability::Timestamps);
         let profile = DeviceProfile { subgroup_size: Some(lanes.max(1)), capabilities, ..profile };
-        Self { instance: BackendInstance::next(), profile, state: Mutex::default() }
+        Self {
+            instance: BackendInstance::next(),
+            profile,
+            state: Mutex::default(),
+            handles: ResidentHandles::default(),
+        }
+    }
+
+    /// The handles of its optimizer interface.
+    pub(crate) fn handles(&self) -> &ResidentHandles {
+        &self.handles
     }
 
     /// The state of a backend that was not shut down.

@@ -1,0 +1,115 @@
+//! What can go wrong in an [`OptimizerDispatcher`](super::OptimizerDispatcher).
+
+use crate::BackendError;
+
+/// Why a dispatcher could not do what was asked, with the handle or step that it is about.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DispatchError {
+    /// A handle is not of this dispatcher, or its buffer is gone.
+    #[error("the resident handle {handle:#x} is {problem}")]
+    Handle {
+        /// The handle.
+        handle: u64,
+        /// `foreign`, `freed` or `stale`.
+        problem: &'static str,
+    },
+    /// Bytes of a buffer were named that it does not have.
+    #[error("{doing}: bytes {offset}..{} reach beyond the {len} bytes of the resident handle {handle:#x}", offset.saturating_add(*bytes))]
+    Range {
+        /// What was being done.
+        doing: &'static str,
+        /// The handle.
+        handle: u64,
+        /// The first byte.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+        /// The buffer's bytes.
+        len: u64,
+    },
+    /// A static buffer, which its users share, would have been changed or freed.
+    #[error("{doing}: the resident handle {handle:#x} is a shared static buffer")]
+    Immutable {
+        /// What was being done.
+        doing: &'static str,
+        /// The handle.
+        handle: u64,
+    },
+    /// A buffer that is not static was released as one.
+    #[error("the resident handle {handle:#x} is no static buffer of cache domain {cache_domain}")]
+    NotStatic {
+        /// The handle.
+        handle: u64,
+        /// The domain that it was released from.
+        cache_domain: u64,
+    },
+    /// A buffer of a group could not be allocated; those before it were freed again.
+    #[error("buffer {index} of the group ({bytes} bytes) could not be allocated: {source}")]
+    Allocation {
+        /// Its position in the group.
+        index: usize,
+        /// Its bytes.
+        bytes: u64,
+        /// Why.
+        source: BackendError,
+    },
+    /// A step cannot run. Nothing of its sequence did.
+    #[error("step {step} (`{program}`): {source}")]
+    Step {
+        /// Its position in the sequence.
+        step: usize,
+        /// The program's name.
+        program: String,
+        /// Why.
+        source: BackendError,
+    },
+    /// The backend failed in something that no single handle or step is to blame for.
+    #[error("{doing}: {source}")]
+    Backend {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        source: BackendError,
+    },
+}
+
+impl DispatchError {
+    /// A stable code for scripts: the backend's own where it is the source.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Handle { .. } => "D001",
+            Self::Range { .. } => "D002",
+            Self::Immutable { .. } => "D003",
+            Self::NotStatic { .. } => "D004",
+            Self::Allocation { source, .. } | Self::Step { source, .. } | Self::Backend { source, .. } => {
+                source.code()
+            }
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Handle { .. } => "allocate the buffer with this dispatcher, and do not use it after it is freed or the device is recovered".into(),
+            Self::Range { .. } => "keep the range inside the buffer, or allocate a longer one".into(),
+            Self::Immutable { .. } => "copy it into a buffer of `alloc_resident` first; static buffers end by `release_resident_static_uploads`".into(),
+            Self::NotStatic { .. } => "release each set once, with the dispatcher that gave it".into(),
+            Self::Allocation { source, .. } | Self::Step { source, .. } | Self::Backend { source, .. } => {
+                source.help()
+            }
+        }
+    }
+
+    /// The backend's error, if it is the source.
+    pub const fn backend(&self) -> Option<&BackendError> {
+        match self {
+            Self::Handle { .. } | Self::Range { .. } | Self::Immutable { .. } | Self::NotStatic { .. } => {
+                None
+            }
+            Self::Allocation { source, .. } | Self::Step { source, .. } | Self::Backend { source, .. } => {
+                Some(source)
+            }
+        }
+    }
+}
