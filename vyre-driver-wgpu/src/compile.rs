@@ -5,17 +5,19 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use vyre_driver::BackendError;
-use vyre_emit_naga::{BindingKind, SpirvOptions, emit, to_spirv, with_stack};
+use vyre_emit_naga::{BindingKind, Emitted, SpirvOptions, to_spirv, with_stack};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::opt::optimize;
-use vyre_lower::kernel::VerifiedKernel;
+use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_lower::{LowerError, lower};
 use vyre_spec::{CompileOptions, DeviceProfile};
 
 use crate::core::Core;
+use crate::ir::WgpuProgram;
 use crate::kernel::{Binding, Code, Kernel, load, takes_spirv};
 use crate::pipeline::{Compiled, WgpuPipeline};
+use crate::trace;
 use crate::trusted::EntryPoint;
 
 /// The pipeline of a program, from the cache if it was made before.
@@ -24,10 +26,14 @@ pub(crate) fn pipeline(
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Arc<WgpuPipeline>, BackendError> {
+    let span = trace::compile(program.name());
+    let _in = span.enter();
     let key = cached_under(core, program, options);
     if let Some(pipeline) = core.known_pipeline(key) {
+        trace::found(&span, "memory");
         return Ok(pipeline);
     }
+    trace::found(&span, "miss");
     let pipeline = WgpuPipeline {
         owner: core.lasting.owner,
         generation: core.generation.number,
@@ -50,31 +56,54 @@ pub(crate) fn build(
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Compiled, BackendError> {
-    let descriptor = descriptor(program, &core.profile, options).map_err(|error| refused(core, &error))?;
-    let emitted = emit(&descriptor)
-        .map_err(|error| BackendError::Driver { doing: "emitting a module", message: error.to_string() })?;
+    let profile = &core.profile;
+    let WgpuProgram { descriptor, emitted } =
+        WgpuProgram::lower(program, profile, options).map_err(|error| error.on(&profile.name))?;
+    let words = match takes_spirv(&core.generation) {
+        true => Some(spirv(&emitted)?),
+        false => None,
+    };
+    let kernel = assemble(core, program.name(), &descriptor, emitted, words.as_deref())?;
+    Ok(Compiled::new(kernel, descriptor))
+}
+
+/// The words of a module of our own.
+pub(crate) fn spirv(emitted: &Emitted) -> Result<Vec<u32>, BackendError> {
+    to_spirv(emitted, &SpirvOptions::default())
+        .map_err(|error| BackendError::Driver { doing: "writing SPIR-V", message: error.to_string() })
+}
+
+/// Loads a module that lowering made, as SPIR-V if there are words, and makes its pipeline.
+fn assemble(
+    core: &Core,
+    label: &str,
+    descriptor: &VerifiedKernel,
+    emitted: Emitted,
+    words: Option<&[u32]>,
+) -> Result<Kernel, BackendError> {
     let bindings: Vec<_> = emitted.bindings.iter().map(|binding| kind(binding.kind)).collect();
-    let immediates = if descriptor.launch.immediates { 4 * descriptor.launch.fields.len() as u32 } else { 0 };
-    let entry = emitted.entry_point.clone();
+    let entry = emitted.entry_point;
+    let immediates = immediate_bytes(descriptor);
     // Drivers' compilers, and naga inside wgpu, recurse over nested blocks.
-    let kernel = with_stack(emitted.nesting, || {
-        let module = if takes_spirv(&core.generation) {
-            let words = to_spirv(&emitted, &SpirvOptions::default()).map_err(|error| {
-                BackendError::Driver { doing: "writing SPIR-V", message: error.to_string() }
-            })?;
-            let entries = [EntryPoint { name: &entry, workgroup_size: descriptor.workgroup_size }];
-            load(&core.generation, program.name(), Code::Spirv { words: &words, entries: &entries })?
-        } else {
-            load(&core.generation, program.name(), Code::Lowered(Box::new(emitted.module)))?
+    with_stack(emitted.nesting, || {
+        let entries = [EntryPoint { name: &entry, workgroup_size: descriptor.workgroup_size }];
+        let code = match words {
+            Some(words) => Code::Spirv { words, entries: &entries },
+            None => Code::Lowered(Box::new(emitted.module)),
         };
+        let module = load(&core.generation, label, code)?;
         // Lowering zeroes shared memory itself, where the program can tell.
         Kernel::new(&core.generation, &module, &entry, &bindings, immediates, false)
     })
     .map_err(|error| BackendError::Driver {
         doing: "starting a thread for deeply nested code",
         message: error.to_string(),
-    })??;
-    Ok(Compiled::new(kernel, descriptor))
+    })?
+}
+
+/// The bytes of immediates that a kernel takes.
+pub(crate) fn immediate_bytes(descriptor: &KernelDescriptor) -> u32 {
+    if descriptor.launch.immediates { 4 * descriptor.launch.fields.len() as u32 } else { 0 }
 }
 
 /// What a program becomes before it is emitted. Public for the `vyre-wgpu` command, which shows it.
@@ -89,29 +118,11 @@ pub fn descriptor(
     lower(&optimized, profile, options)
 }
 
-fn kind(kind: BindingKind) -> Binding {
+pub(crate) fn kind(kind: BindingKind) -> Binding {
     match kind {
         BindingKind::ReadOnlyStorage => Binding::Read,
         BindingKind::Storage => Binding::Write,
         BindingKind::Uniform { .. } => Binding::Uniform,
-    }
-}
-
-/// What the caller sees of a refusal by lowering.
-fn refused(core: &Core, error: &LowerError) -> BackendError {
-    match error {
-        LowerError::Limit { what, value, limit, .. } => {
-            BackendError::Limit { what: what.clone(), value: *value, limit: *limit }
-        }
-        LowerError::EmptyWorkgroup { .. } => {
-            BackendError::Config { field: "workgroup_size", why: error.to_string() }
-        }
-        LowerError::Verify(_) => BackendError::Driver { doing: "lowering", message: error.to_string() },
-        _ => BackendError::Unsupported {
-            what: error.to_string(),
-            device: core.profile.name.clone(),
-            remedy: error.help(),
-        },
     }
 }
 

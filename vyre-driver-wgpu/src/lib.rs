@@ -24,6 +24,7 @@ mod env;
 mod exec;
 mod generation;
 mod impact;
+mod ir;
 mod kernel;
 mod lifecycle;
 mod optimizer;
@@ -35,6 +36,7 @@ mod resident;
 mod seam;
 mod speculative;
 mod stats;
+mod trace;
 #[allow(unsafe_code, reason = "the one module that may: each call carries its argument")]
 mod trusted;
 
@@ -42,9 +44,12 @@ pub use acquire::{AdapterReport, Choice, Refusal};
 pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
 #[doc(hidden)]
 pub use compile::descriptor;
+pub use ir::{LoweringError, WgpuProgram};
 pub use pipeline::WgpuPipeline;
 #[doc(hidden)]
 pub use seam::{Fault, Site};
 pub use stats::{CacheStats, WgpuBackendStats};
+/// The shader IR that programs are lowered to.
+pub use vyre_emit_naga::naga;
 /// The graphics layer whose types this crate's methods give.
 pub use wgpu;

@@ -18,6 +18,7 @@ use vyre_driver::{BackendError, CommandList};
 use crate::buffer::{Readback, Staging};
 use crate::completion::{Ended, InFlight};
 use crate::core::Core;
+use crate::trace;
 
 use encode::encode;
 use plan::Plan;
@@ -26,6 +27,8 @@ pub(crate) use work::Work;
 
 /// Submits `list`. Host bytes have been taken when this returns.
 pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, BackendError> {
+    let span = trace::submit(list);
+    let _in = span.enter();
     let mut ready = Ready::new(core, list)?;
     let (submission, ended) = send(core, list.label(), std::slice::from_mut(&mut ready))?;
     let work = ready.work(core, submission, &ended);

@@ -8,6 +8,7 @@ use vyre_lower::kernel::TRAP_LOOP_LIMIT;
 use super::timer::Clock;
 use crate::buffer::host_copy;
 use crate::completion::InFlight;
+use crate::trace;
 
 /// A submitted list.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl Work {
 
     /// Waits, and looks at the trap record.
     fn settle(&self, timeout: Option<Duration>) -> Result<(), BackendError> {
-        self.in_flight.wait(timeout)?;
+        trace::wait().in_scope(|| self.in_flight.wait(timeout))?;
         let Some(trap) = self.trap else { return Ok(()) };
         self.in_flight.piece(trap, |bytes| {
             let mut words = [0; 4];
@@ -62,9 +63,16 @@ impl Completion for Work {
         visitor: &mut Visitor<'_>,
     ) -> Result<Finished, BackendError> {
         self.settle(timeout)?;
+        let span = trace::readback(self.reads);
+        let _in = span.enter();
+        let mut handed = 0;
         for piece in 0..self.reads {
-            self.in_flight.piece(piece, |bytes| visitor(piece, bytes))??;
+            self.in_flight.piece(piece, |bytes| {
+                handed += bytes.len();
+                visitor(piece, bytes)
+            })??;
         }
+        trace::handed(&span, handed);
         self.finished()
     }
 
@@ -75,10 +83,13 @@ impl Completion for Work {
         outputs: &mut Vec<Vec<u8>>,
     ) -> Result<Finished, BackendError> {
         self.settle(timeout)?;
+        let span = trace::readback(self.reads);
+        let _in = span.enter();
         outputs.resize_with(self.reads, Vec::new);
         for (piece, output) in outputs.iter_mut().enumerate() {
             self.in_flight.piece(piece, |mapped| host_copy::to_vec(output, mapped))?;
         }
+        trace::handed(&span, outputs.iter().map(Vec::len).sum());
         self.finished()
     }
 }

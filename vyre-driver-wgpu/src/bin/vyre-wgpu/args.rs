@@ -131,19 +131,22 @@ mod files {
         pub(crate) backend: String,
         pub(crate) verify: bool,
         pub(crate) tolerance: Option<f32>,
+        pub(crate) trace: Option<PathBuf>,
         pub(crate) json: bool,
     }
 
     pub(crate) struct Bench {
         pub(crate) seconds: u64,
+        pub(crate) trace: Option<PathBuf>,
         pub(crate) json: bool,
     }
 
     pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
-        let mut bench = Bench { seconds: 3, json: false };
+        let mut bench = Bench { seconds: 3, trace: None, json: false };
         while let Some(argument) = parser.next()? {
             match argument {
                 Long("seconds") => bench.seconds = number(&mut parser, "--seconds", "a whole number")?,
+                Long("trace") => bench.trace = Some(PathBuf::from(parser.value()?)),
                 Long("json") => bench.json = true,
                 other => return common(other),
             }
@@ -222,6 +225,7 @@ mod files {
             backend: vyre_driver_wgpu::WGPU_BACKEND_ID.to_owned(),
             verify: false,
             tolerance: None,
+            trace: None,
             json: false,
         };
         while let Some(argument) = parser.next()? {
@@ -248,6 +252,7 @@ mod files {
                     }
                     run.tolerance = Some(ulp);
                 }
+                Long("trace") => run.trace = Some(PathBuf::from(parser.value()?)),
                 Long("json") => run.json = true,
                 Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
                 other => return common(other),

@@ -27,6 +27,8 @@ mod rows;
 #[cfg(feature = "cli")]
 mod run;
 #[cfg(feature = "cli")]
+mod trace;
+#[cfg(feature = "cli")]
 mod verify;
 
 use std::io::{self, Write};
@@ -58,9 +60,9 @@ fn execute(command: Command) -> Result<(), CliError> {
         #[cfg(feature = "cli")]
         Command::Emit(arguments) => emit::run(&arguments),
         #[cfg(feature = "cli")]
-        Command::Run(arguments) => run::run(&arguments),
+        Command::Run(arguments) => trace::with(arguments.trace.as_deref(), || run::run(&arguments)),
         #[cfg(feature = "cli")]
-        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Bench(arguments) => trace::with(arguments.trace.as_deref(), || bench::run(&arguments)),
     }
 }
 

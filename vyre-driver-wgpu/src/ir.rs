@@ -1,0 +1,100 @@
+//! A program on its way to the device: lowered, and compiled.
+
+use vyre_driver::BackendError;
+use vyre_emit_naga::{EmitError, Emitted, emit, naga};
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::Program;
+use vyre_lower::LowerError;
+use vyre_lower::kernel::VerifiedKernel;
+use vyre_spec::{CompileOptions, DeviceProfile};
+
+use crate::backend::WgpuBackend;
+use crate::compile;
+
+/// A program lowered for a device: its kernel descriptor and its naga module. Making it does no device work.
+#[derive(Clone, Debug)]
+pub struct WgpuProgram {
+    pub(crate) descriptor: VerifiedKernel,
+    pub(crate) emitted: Emitted,
+}
+
+impl WgpuProgram {
+    /// Lowers a checked program: the optimiser, lowering and emission.
+    pub(crate) fn lower(
+        program: &Checked<Program>,
+        profile: &DeviceProfile,
+        options: &CompileOptions,
+    ) -> Result<Self, LoweringError> {
+        let descriptor = compile::descriptor(program, profile, options)?;
+        let emitted = emit(&descriptor)?;
+        Ok(Self { descriptor, emitted })
+    }
+
+    /// The name of the module's entry point.
+    pub fn entry_point(&self) -> &str {
+        &self.emitted.entry_point
+    }
+
+    /// Invocations per axis of a workgroup.
+    pub fn workgroup_size(&self) -> [u32; 3] {
+        self.descriptor.workgroup_size
+    }
+
+    /// The module, which naga has validated.
+    pub fn module(&self) -> &naga::Module {
+        &self.emitted.module
+    }
+}
+
+/// Why a program cannot be lowered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoweringError {
+    /// The program does not pass the checker.
+    #[error(transparent)]
+    Check(#[from] BackendError),
+    /// The device cannot run it.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// Emission failed: a fault of this workspace, not of the program.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+}
+
+impl LoweringError {
+    /// The same as the contract says it, of a device of this name.
+    pub(crate) fn on(self, device: &str) -> BackendError {
+        let text = self.to_string();
+        match self {
+            Self::Check(error) => error,
+            Self::Emit(_) => BackendError::Driver { doing: "emitting a module", message: text },
+            Self::Lower(LowerError::Limit { what, value, limit, .. }) => {
+                BackendError::Limit { what, value, limit }
+            }
+            Self::Lower(LowerError::EmptyWorkgroup { .. }) => {
+                BackendError::Config { field: "workgroup_size", why: text }
+            }
+            Self::Lower(LowerError::Verify(_)) => BackendError::Driver { doing: "lowering", message: text },
+            Self::Lower(error) => {
+                BackendError::Unsupported { what: text, device: device.to_owned(), remedy: error.help() }
+            }
+        }
+    }
+}
+
+impl WgpuBackend {
+    /// Lowers a program for this device, as a dispatch without a configuration would. Nothing is done on the
+    /// device.
+    ///
+    /// # Errors
+    /// [`LoweringError`]: what the checker found, or what the device cannot do.
+    pub fn lower_to_backend_ir(&self, program: &Program) -> Result<WgpuProgram, LoweringError> {
+        let program = vyre_driver::checked(program)?;
+        WgpuProgram::lower(&program, self.profile(), &CompileOptions::default())
+    }
+
+    /// The naga module of a lowered program.
+    pub fn lower_to_target<'a>(&self, bir: &'a WgpuProgram) -> &'a naga::Module {
+        bir.module()
+    }
+}
