@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use vyre_driver::{
     BackendError, BackendInstance, BackendRegistration, BufferRef, Command, CommandList, CompiledPipeline,
-    Completion, Resource, Span, VyreBackend, inventory,
+    Completion, Feature, Resource, Span, VyreBackend, inventory,
 };
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
-use vyre_spec::{CompileOptions, DeviceProfile};
+use vyre_spec::{CompileOptions, DataType, DeviceProfile};
 
 use crate::backend::{WGPU_BACKEND_ID, WgpuBackend};
 use crate::buffer::Kind;
-use crate::{compile, exec};
+use crate::{capabilities, compile, exec};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -97,6 +97,15 @@ impl VyreBackend for WgpuBackend {
 
     fn backend_metric_snapshot(&self) -> Vec<(&'static str, u64)> {
         self.speculation().stats().metrics().to_vec()
+    }
+
+    fn missing(&self, feature: Feature) -> Option<String> {
+        let life = self.life();
+        capabilities::missing(feature, life.features, &life.info, &life.profile)
+    }
+
+    fn missing_type(&self, ty: DataType) -> Option<String> {
+        capabilities::missing_type(ty, self.profile())
     }
 }
 

@@ -1,6 +1,10 @@
 //! A program on its way to the device: lowered, and compiled.
 
-use vyre_driver::BackendError;
+use std::sync::Arc;
+
+#[cfg(doc)]
+use vyre_driver::Executable;
+use vyre_driver::{BackendError, DispatchConfig, Memory, MemoryRef, VyreBackend, dispatch_memory};
 use vyre_emit_naga::{EmitError, Emitted, emit, naga};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
@@ -10,6 +14,7 @@ use vyre_spec::{CompileOptions, DeviceProfile};
 
 use crate::backend::WgpuBackend;
 use crate::compile;
+use crate::pipeline::WgpuPipeline;
 
 /// A program lowered for a device: its kernel descriptor and its naga module. Making it does no device work.
 #[derive(Clone, Debug)]
@@ -43,6 +48,21 @@ impl WgpuProgram {
     /// The module, which naga has validated.
     pub fn module(&self) -> &naga::Module {
         &self.emitted.module
+    }
+}
+
+/// A program that a backend has compiled for repeated dispatch.
+#[derive(Clone, Debug)]
+pub struct WgpuIR {
+    program: Checked<Program>,
+    /// Held, so that the pipeline cache need not make it again.
+    pipeline: Arc<WgpuPipeline>,
+}
+
+impl WgpuIR {
+    /// The program.
+    pub fn program(&self) -> &Checked<Program> {
+        &self.program
     }
 }
 
@@ -91,6 +111,40 @@ impl WgpuBackend {
     pub fn lower_to_backend_ir(&self, program: &Program) -> Result<WgpuProgram, LoweringError> {
         let program = vyre_driver::checked(program)?;
         WgpuProgram::lower(&program, self.profile(), &CompileOptions::default())
+    }
+
+    /// Compiles a program for repeated dispatch by [`Self::dispatch_compiled`], as a dispatch without a
+    /// configuration would.
+    ///
+    /// # Errors
+    /// As [`VyreBackend::compile_native`].
+    pub fn compile(&self, program: &Program) -> Result<WgpuIR, BackendError> {
+        let program = vyre_driver::checked(program)?;
+        let pipeline = compile::pipeline(&*self.core()?, &program, &CompileOptions::default())?;
+        Ok(WgpuIR { program, pipeline })
+    }
+
+    /// Runs a compiled program: one input for each `ReadOnly`, `Uniform` and `ReadWrite` buffer, and one output
+    /// for each `ReadWrite` and `WriteOnly` buffer, in declaration order. What was passed on the device stays
+    /// there; everything else comes back as host bytes.
+    ///
+    /// A configuration that asks for other code than [`Self::compile`] made has that compiled, or taken from
+    /// the cache.
+    ///
+    /// # Errors
+    /// [`BackendError::BadHandle`] for a program that another backend compiled; else as
+    /// [`Executable::dispatch`].
+    pub fn dispatch_compiled(
+        &self,
+        compiled: &WgpuIR,
+        inputs: &[MemoryRef<'_>],
+        config: &DispatchConfig,
+    ) -> Result<Vec<Memory>, BackendError> {
+        if compiled.pipeline.owner != self.instance() {
+            let handle = format!("of the compiled program `{}`", compiled.program.name());
+            return Err(BackendError::BadHandle { handle, problem: "foreign" });
+        }
+        dispatch_memory(self, &compiled.program, inputs, config)
     }
 
     /// The naga module of a lowered program.

@@ -14,6 +14,7 @@ mod backend;
 mod buffer;
 mod builtin;
 mod cache;
+mod capabilities;
 mod compile;
 mod completion;
 mod contract;
@@ -30,6 +31,8 @@ mod lifecycle;
 mod optimizer;
 mod pipeline;
 mod probe;
+#[cfg(feature = "parity-testing")]
+mod probe_op;
 mod profile;
 mod raw;
 mod resident;
@@ -42,14 +45,17 @@ mod trusted;
 
 pub use acquire::{AdapterReport, Choice, Refusal};
 pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
+pub use capabilities::CapabilityLine;
 #[doc(hidden)]
 pub use compile::descriptor;
-pub use ir::{LoweringError, WgpuProgram};
+pub use ir::{LoweringError, WgpuIR, WgpuProgram};
 pub use pipeline::WgpuPipeline;
 #[doc(hidden)]
 pub use seam::{Fault, Site};
 pub use stats::{CacheStats, WgpuBackendStats};
 /// The shader IR that programs are lowered to.
 pub use vyre_emit_naga::naga;
+#[cfg(feature = "parity-testing")]
+pub use vyre_spec::ops::UnaryOp as UnOp;
 /// The graphics layer whose types this crate's methods give.
 pub use wgpu;

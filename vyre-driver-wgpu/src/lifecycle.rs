@@ -40,6 +40,8 @@ pub(crate) struct Lifecycle {
     pub(crate) profile: DeviceProfile,
     pub(crate) info: AdapterInfo,
     pub(crate) limits: wgpu::Limits,
+    /// Those that are on.
+    pub(crate) features: Features,
     pub(crate) seam: Arc<Seam>,
     index: usize,
     withheld: Features,
@@ -53,6 +55,7 @@ impl Lifecycle {
         let (generation, profile) = generation(candidate, withheld, &seam)?;
         lasting.residents.renew(generation.number, |_| Err(shut_down()))?;
         let (info, limits) = (generation.info.clone(), generation.limits.clone());
+        let features = generation.features;
         let core = Core::new(Arc::clone(&lasting), generation, profile.clone());
         Ok(Self {
             state: RwLock::new(State::Open(Arc::new(core))),
@@ -61,6 +64,7 @@ impl Lifecycle {
             profile,
             info,
             limits,
+            features,
             seam,
             index: candidate.report.index,
             withheld,

@@ -71,9 +71,8 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
     if let Some(pipeline) = core.known_pipeline(key) {
         return Ok(pipeline);
     }
-    check_workgroup_size(wgsl, workgroup_size)?;
+    let bindings = [interface_of(wgsl, workgroup_size)?, kernel::Binding::Write];
     let module = kernel::load(&core.generation, ENTRY, Code::Wgsl(wgsl))?;
-    let bindings = [kernel::Binding::Read, kernel::Binding::Write];
     let kernel = Kernel::new(&core.generation, &module, ENTRY, &bindings, 0, true)?;
     let descriptor = lowered::verify(interface_descriptor(workgroup_size))
         .map_err(|error| BackendError::Driver { doing: "describing a shader", message: error.to_string() })?;
@@ -88,18 +87,53 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
     Ok(core.keep_pipeline(key, pipeline))
 }
 
-/// Refuses a workgroup size that is not the shader's. Text that does not parse passes: wgpu reports that
-/// with the source's excerpt.
-fn check_workgroup_size(wgsl: &str, workgroup_size: u32) -> Result<(), BackendError> {
-    let Ok(module) = naga::front::wgsl::parse_str(wgsl) else { return Ok(()) };
-    let entry = module.entry_points.iter().find(|entry| entry.name == ENTRY);
-    match entry.map(|entry| entry.workgroup_size) {
-        Some(size) if size.iter().product::<u32>() != workgroup_size => Err(BackendError::Config {
-            field: "workgroup_size",
-            why: format!("it is {workgroup_size}, but the shader's is {size:?}"),
-        }),
-        _ => Ok(()),
+/// How the shader declares its input; refuses a shader whose interface or workgroup size is not the one that
+/// is asked for. Text that does not parse passes: wgpu reports that with the source's excerpt.
+fn interface_of(wgsl: &str, workgroup_size: u32) -> Result<kernel::Binding, BackendError> {
+    let refuse = |field, why| Err(BackendError::Config { field, why });
+    if workgroup_size == 0 {
+        return refuse("workgroup_size", "it is 0, but a workgroup has at least one invocation".to_owned());
     }
+    let Ok(module) = naga::front::wgsl::parse_str(wgsl) else { return Ok(kernel::Binding::Read) };
+    let compute = |entry: &&naga::EntryPoint| entry.stage == naga::ShaderStage::Compute;
+    let Some(entry) = module.entry_points.iter().filter(compute).find(|entry| entry.name == ENTRY) else {
+        let named: Vec<_> = module.entry_points.iter().filter(compute).map(|e| e.name.as_str()).collect();
+        let named = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
+        return refuse("entry point", format!("the shader has no compute entry `{ENTRY}`; it has: {named}"));
+    };
+    if entry.workgroup_size_overrides.is_some() {
+        let why = "the shader's depends on an `override`, which has no value here".to_owned();
+        return refuse("workgroup_size", why);
+    }
+    let invocations: u64 = entry.workgroup_size.iter().map(|&n| u64::from(n)).product();
+    if invocations != u64::from(workgroup_size) {
+        let size = entry.workgroup_size;
+        return refuse("workgroup_size", format!("it is {workgroup_size}, but the shader's is {size:?}"));
+    }
+    let mut input = kernel::Binding::Read;
+    for (_, variable) in module.global_variables.iter() {
+        let Some(at) = &variable.binding else { continue };
+        let written = matches!(variable.space, naga::AddressSpace::Storage { access }
+            if access.contains(naga::StorageAccess::STORE));
+        let name = variable.name.as_deref().unwrap_or("?");
+        match (at.group, at.binding, variable.space) {
+            (0, 0, naga::AddressSpace::Uniform) => input = kernel::Binding::Uniform,
+            (0, 0, naga::AddressSpace::Storage { .. }) if written => input = kernel::Binding::Write,
+            (0, 0, naga::AddressSpace::Storage { .. }) => {}
+            (0, 1, naga::AddressSpace::Storage { .. }) if written => {}
+            (0, 1, naga::AddressSpace::Storage { .. }) => {
+                return refuse("binding 1", format!("the output `{name}` is not declared `read_write`"));
+            }
+            (group, binding, _) => {
+                let why = format!(
+                    "the shader declares `{name}` at group {group}, binding {binding}; it may have one input \
+                     buffer, at group 0, binding 0, and one output storage buffer, at group 0, binding 1"
+                );
+                return refuse("bindings", why);
+            }
+        }
+    }
+    Ok(input)
 }
 
 /// The program that stands for the shader: its buffers and its launch.

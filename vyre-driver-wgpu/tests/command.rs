@@ -233,6 +233,36 @@ mod files {
     }
 
     #[test]
+    fn a_trace_has_every_stage_with_its_sizes() {
+        let dir = axpy("trace");
+        let line = "run axpy.vyre --in x=x.bin --in y=y.npy --param a=2 --out y=o.bin --trace t.json";
+        succeeds(&dir.run(line));
+        let trace: serde_json::Value = serde_json::from_slice(&dir.read("t.json")).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let named = |name: &str, program: Option<&str>| {
+            let of = |event: &&serde_json::Value| {
+                event["name"] == name && program.is_none_or(|p| event["args"]["program"] == p)
+            };
+            events.iter().find(of).unwrap_or_else(|| panic!("no event `{name}`: {trace}"))
+        };
+        assert_eq!(named("compile", Some("axpy"))["args"]["cache"], "miss");
+        for event in ["submit", "wait", "readback"].map(|name| named(name, None)) {
+            assert_eq!((&event["ph"], &event["cat"]), (&"X".into(), &"vyre".into()), "{event}");
+            assert!(event["ts"].as_f64().unwrap() >= 0.0 && event["dur"].as_f64().unwrap() >= 0.0, "{event}");
+        }
+        // Four floats go up in x and in y, and four come back. What the backend does for itself is there too.
+        let sizes = |name: &str, size: &str, bytes: u64| {
+            events.iter().any(|event| event["name"] == name && event["args"][size] == bytes)
+        };
+        assert!(sizes("submit", "upload_bytes", 32) && sizes("readback", "read_bytes", 16), "{trace}");
+        // The file is whole after a failure as well.
+        fails(&dir.run("run axpy.vyre --in x=x.bin --param a=2 --trace failed.json"));
+        serde_json::from_slice::<serde_json::Value>(&dir.read("failed.json")).unwrap();
+        let message = fails(&dir.run("run axpy.vyre --trace nowhere/t.json"));
+        assert!(message.contains("nowhere/t.json"), "{message}");
+    }
+
+    #[test]
     fn wrong_runs_are_refused_by_name_and_write_nothing() {
         let dir = axpy("refused");
         dir.file("five.bin", [0; 5]);

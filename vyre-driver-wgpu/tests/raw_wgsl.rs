@@ -49,6 +49,53 @@ fn errors_show_the_source_and_name_the_field() {
 }
 
 #[test]
+fn any_declaration_of_the_input_is_taken() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let body = "
+@group(0) @binding(1) var<storage, read_write> b: array<u32>;
+@compute @workgroup_size(4, 2) fn main(@builtin(local_invocation_index) i: u32) {
+    if (i < arrayLength(&b)) { b[i] = a[i] + 1u; }
+}";
+    let input = words(10..18);
+    for declared in ["storage, read", "storage, read_write"] {
+        let shader = format!("@group(0) @binding(0) var<{declared}> a: array<u32>;{body}");
+        assert_eq!(backend.dispatch_wgsl(&shader, &input, 32, 8).unwrap(), words(11..19), "{declared}");
+    }
+    // A uniform array has a stride of 16 bytes.
+    let uniform = format!("@group(0) @binding(0) var<uniform> v: array<vec4<u32>, 2>;{body}")
+        .replace("a[i]", "v[i / 4u][i % 4u]");
+    assert_eq!(backend.dispatch_wgsl(&uniform, &input, 32, 8).unwrap(), words(11..19));
+    // A shader without an input.
+    let none = TRIPLE.replace("a[id.x] * 3u", "7u").replace("% 3u != 1u", "% 3u != 9u");
+    let none = none.lines().filter(|line| !line.contains("binding(0)")).collect::<Vec<_>>().join("\n");
+    assert_eq!(backend.dispatch_wgsl(&none, &[], 12, 64).unwrap(), words([7, 7, 7]));
+}
+
+#[test]
+fn an_interface_that_does_not_fit_is_named() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let fails = |shader: &str, size| backend.dispatch_wgsl(shader, &[0; 4], 4, size).unwrap_err();
+    let cases = [
+        (fails(TRIPLE, 0), "at least one invocation"),
+        (fails(&TRIPLE.replace("fn main", "fn triple"), 64), "it has: triple"),
+        (fails(&TRIPLE.replace("@compute @workgroup_size(64)", ""), 64), "it has: none"),
+        (fails(&TRIPLE.replace("storage, read_write", "storage, read"), 64), "`b`"),
+        (fails(&TRIPLE.replace("group(0) @binding(1)", "group(1) @binding(0)"), 64), "group 1, binding 0"),
+        (
+            fails(&TRIPLE.replace("workgroup_size(64)", "workgroup_size(65536, 65536)"), 64),
+            "[65536, 65536, 1]",
+        ),
+        (fails(&format!("override n: u32;{}", TRIPLE.replace("size(64)", "size(n)")), 64), "override"),
+        (fails("not a shader", 64), "not a shader"),
+        (fails("", 64), "it has: none"),
+    ];
+    for (error, part) in cases {
+        assert!(error.contains(part), "`{part}` is missing: {error}");
+    }
+    assert_eq!(backend.stats().uncaptured_errors, 0);
+}
+
+#[test]
 fn the_shared_backend_is_one() {
     let (a, b) = (WgpuBackend::shared().unwrap(), WgpuBackend::shared().unwrap());
     assert!(std::sync::Arc::ptr_eq(&a, &b));

@@ -7,8 +7,11 @@ use super::host::sources;
 use super::{Job, Source};
 use crate::{BackendError, CommandList, DispatchConfig, Memory, MemoryRef, VyreBackend};
 
-/// [`crate::Executable::dispatch`].
-pub(crate) fn dispatch<B: VyreBackend + ?Sized>(
+/// As [`crate::Executable::dispatch`], of a program that is checked already.
+///
+/// # Errors
+/// As [`crate::Executable::dispatch`], but that the program is wrong.
+pub fn dispatch<B: VyreBackend + ?Sized>(
     backend: &B,
     program: &Checked<Program>,
     inputs: &[MemoryRef<'_>],
