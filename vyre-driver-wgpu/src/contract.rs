@@ -12,6 +12,7 @@ use vyre_spec::{CompileOptions, DataType, DeviceProfile};
 
 use crate::backend::{WGPU_BACKEND_ID, WgpuBackend};
 use crate::buffer::Kind;
+use crate::facets::{WgpuMaterializer, WgpuTargetCompiler};
 use crate::{capabilities, compile, exec};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -23,8 +24,8 @@ inventory::submit! {
         description: "GPUs through wgpu: Vulkan, DX12 and Metal",
         precedence: 100,
         open: || Ok(WgpuBackend::shared()?),
-        target_compiler: None,
-        materializer: None,
+        target_compiler: Some(&WgpuTargetCompiler),
+        materializer: Some(&WgpuMaterializer),
     }
 }
 

@@ -23,6 +23,7 @@ mod core;
 mod device_tests;
 mod env;
 mod exec;
+mod facets;
 mod generation;
 mod impact;
 mod ir;
