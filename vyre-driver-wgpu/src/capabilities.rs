@@ -103,7 +103,8 @@ pub(crate) fn missing(
 
 /// The names of features as wgpu spells them in Rust.
 fn names(features: Features) -> String {
-    let names: Vec<_> = features.iter_names().map(|(name, _)| format!("wgpu's feature {name}")).collect();
+    let mut names: Vec<_> = features.iter_names().map(|(name, _)| format!("wgpu's feature {name}")).collect();
+    names.sort_unstable();
     if names.is_empty() { "what wgpu needs for it".to_owned() } else { names.join(" and ") }
 }
 

@@ -19,6 +19,7 @@ mod compile;
 mod completion;
 mod contract;
 mod core;
+mod device_buffer;
 #[cfg(test)]
 mod device_tests;
 mod env;
