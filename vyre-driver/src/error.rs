@@ -286,3 +286,34 @@ impl From<Vec<Diagnostic>> for BackendError {
         Self::InvalidProgram { diagnostics }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The names and codes of the table in `BackendError::code`, in its order.
+    fn codes() -> Vec<(&'static str, &'static str)> {
+        let row = |line: &'static str| {
+            let (name, code) = line.trim().strip_prefix("Self::")?.split_once(" => \"B")?;
+            let name = name.split([' ', '(']).next()?;
+            Some((name, code.strip_suffix("\",")?))
+        };
+        include_str!("error.rs").lines().filter_map(row).collect()
+    }
+
+    #[test]
+    fn every_code_is_one_errors_own_and_on_its_page() {
+        let codes = codes();
+        assert!(codes.len() >= 23, "{codes:?}");
+        let page = include_str!("../../docs/BACKEND_ERRORS.md");
+        let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| B")).collect();
+        let want: Vec<_> = codes.iter().map(|(name, code)| format!("| B{code} | `{name}` | ")).collect();
+        for row in &want {
+            let found = rows.iter().filter(|line| line.starts_with(row.as_str())).count();
+            assert_eq!(found, 1, "docs/BACKEND_ERRORS.md has {found} rows that start with: {row}");
+        }
+        assert_eq!(rows.len(), want.len(), "docs/BACKEND_ERRORS.md has a row for a code that there is not");
+        let mut numbers: Vec<_> = codes.iter().map(|(_, code)| code).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), codes.len(), "a code is used twice: {codes:?}");
+    }
+}

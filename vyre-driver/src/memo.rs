@@ -1,7 +1,9 @@
 //! Memos of what a dispatch would otherwise work out each time: checks and specialised programs.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::borrow::Borrow;
+use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
 
 use vyre_foundation::check::{self, Checked};
 use vyre_foundation::ir::{Arena, ArenaError, Expr, Extent, Launch, Program, RegionId};
@@ -14,25 +16,99 @@ use crate::{BackendError, LaunchOptions};
 /// Programs kept; past this the memo starts anew, which costs a check per program and nothing else.
 const CAPACITY: usize = 1024;
 
+/// A proof, found by the program that it is of.
+struct Proof(Checked<Program>);
+
+impl Borrow<Program> for Proof {
+    fn borrow(&self) -> &Program {
+        &self.0
+    }
+}
+
+impl Hash for Proof {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Program::hash(&self.0, state);
+    }
+}
+
+impl PartialEq for Proof {
+    fn eq(&self, other: &Self) -> bool {
+        *self.0 == *other.0
+    }
+}
+
+impl Eq for Proof {}
+
+/// A hash that is quick on the small fields of a program. The memo holds few programs, and compares what it
+/// finds, so that a collision costs a comparison.
+#[derive(Default)]
+struct Quick(u64);
+
+impl Quick {
+    fn mix(&mut self, word: u64) {
+        // The multiplier is 2^64 divided by the golden ratio, made odd.
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        // The table takes its index from the low bits, and the product's high ones are the better mixed.
+        self.0.rotate_left(32)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            for (to, from) in word.iter_mut().zip(chunk) {
+                *to = *from;
+            }
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.mix(n.into());
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.mix(n.into());
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.mix(n);
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.mix(n as u64);
+    }
+
+    fn write_isize(&mut self, n: isize) {
+        self.mix(n as u64);
+    }
+}
+
 /// The proof of a program, from the memo if an equal one was checked before.
 ///
 /// # Errors
 /// [`BackendError::InvalidProgram`] with every finding.
 pub fn checked(program: &Program) -> Result<Checked<Program>, BackendError> {
-    static MEMO: Mutex<Option<HashMap<Program, Checked<Program>>>> = Mutex::new(None);
+    type Proofs = HashSet<Proof, BuildHasherDefault<Quick>>;
+    static MEMO: LazyLock<RwLock<Proofs>> = LazyLock::new(RwLock::default);
     // The lock guards no invariant across the check, so a poisoned one is still good.
-    if let Some(found) =
-        MEMO.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|m| m.get(program))
-    {
-        return Ok(found.clone());
+    if let Some(found) = MEMO.read().unwrap_or_else(PoisonError::into_inner).get(program) {
+        return Ok(found.0.clone());
     }
     let proof = check::check(program.clone())?;
-    let mut memo = MEMO.lock().unwrap_or_else(PoisonError::into_inner);
-    let memo = memo.get_or_insert_with(HashMap::new);
+    let mut memo = MEMO.write().unwrap_or_else(PoisonError::into_inner);
     if memo.len() >= CAPACITY {
         memo.clear();
     }
-    memo.insert(program.clone(), proof.clone());
+    // Of two threads that checked it, both use the first.
+    if let Some(found) = memo.get(program) {
+        return Ok(found.0.clone());
+    }
+    memo.insert(Proof(proof.clone()));
     Ok(proof)
 }
 
