@@ -39,7 +39,8 @@ const UNSAFE_ALLOWED: &[(&str, &str)] = &[(
     "the hand-written side of the benchmarks, as an expert writes it",
 )];
 /// Files that may be longer than [`LONGEST`], and why.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] =
+    &[("vyre-driver/src/backend/mod.rs", "one trait: its methods are short, and their contracts are not")];
 /// Lines of a source file past which it wants splitting.
 const LONGEST: usize = 600;
 const OP_ENUMS: [&str; 6] =
