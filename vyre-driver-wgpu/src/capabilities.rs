@@ -5,10 +5,11 @@ use vyre_foundation::check::{Checked, check};
 use vyre_foundation::ir::{Arena, Buffer, Count, Expr, Extent, Launch, Node, Place, Program, RegionId};
 use vyre_spec::ops::CastOp;
 use vyre_spec::{Access, Axis, BuiltIn, Capability, CompileOptions, DataType, DeviceProfile};
-use wgpu::Features;
+use wgpu::{AdapterInfo, Features};
 
 use crate::backend::WgpuBackend;
 use crate::compile;
+use crate::tiles::{self, Tiles};
 
 /// A line of [`WgpuBackend::capability_report`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +52,7 @@ impl WgpuBackend {
 pub(crate) fn missing(
     feature: Feature,
     on: Features,
-    info: &wgpu::AdapterInfo,
+    (info, index): (&AdapterInfo, usize),
     profile: &DeviceProfile,
 ) -> Option<String> {
     let lacks = |capability, features: Features| {
@@ -74,13 +75,14 @@ pub(crate) fn missing(
         ),
         Feature::Bf16 => Some("naga 30 has no bfloat16 type; it is computed through f32".to_owned()),
         Feature::TensorCores => {
-            let has = on.contains(Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
-            Some(if has {
-                "programs have no tile ops that could use cooperative matrices".to_owned()
-            } else {
-                let feature = names(Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
-                format!("{} is not on, and programs have no tile ops that could use it", feature)
-            })
+            let engine = match tiles::probe(info, index) {
+                Tiles::Absent => {
+                    format!("{} lacks {}", info.name, names(Features::EXPERIMENTAL_COOPERATIVE_MATRIX))
+                }
+                Tiles::Broken(why) => format!("the cooperative matrices of {} fail: {why}", info.name),
+                Tiles::Right => format!("{} multiplies 16 × 16 matrices rightly", info.name),
+            };
+            Some(format!("programs have no tile ops that could use cooperative matrices; {engine}"))
         }
         Feature::AsyncCompute => {
             Some("wgpu 30 gives one queue per device, on which copies and compute run in order".to_owned())

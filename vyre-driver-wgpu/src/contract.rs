@@ -102,7 +102,7 @@ impl VyreBackend for WgpuBackend {
 
     fn missing(&self, feature: Feature) -> Option<String> {
         let life = self.life();
-        capabilities::missing(feature, life.features, &life.info, &life.profile)
+        capabilities::missing(feature, life.features, (&life.info, life.index), &life.profile)
     }
 
     fn missing_type(&self, ty: DataType) -> Option<String> {

@@ -18,6 +18,7 @@ use wgpu::{Adapter, Device, ErrorFilter, Features, Queue};
 
 use crate::acquire::Candidate;
 use crate::seam::{Fault, Seam, Site};
+use crate::trusted;
 
 /// How long the end of a generation waits for work in flight before the device is leaked instead.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -99,12 +100,28 @@ impl Generation {
         withheld: Features,
         seam: Arc<Seam>,
     ) -> Result<Arc<Self>, BackendError> {
+        Self::open_with(candidate, useful_features(candidate.adapter.get_info().backend) - withheld, seam)
+    }
+
+    /// Opens the adapter with every limit and those of the features that it has. Experimental ones are for
+    /// probes that use nothing else of the device.
+    pub(crate) fn open_with(
+        candidate: &Candidate,
+        features: Features,
+        seam: Arc<Seam>,
+    ) -> Result<Arc<Self>, BackendError> {
         let adapter: &Adapter = &candidate.adapter;
         let info = adapter.get_info();
+        let experimental = features.intersects(Features::all_experimental_mask());
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("vyre"),
-            required_features: (adapter.features() & useful_features(info.backend)) - withheld,
+            required_features: adapter.features() & features,
             required_limits: adapter.limits(),
+            experimental_features: if experimental {
+                trusted::experimental()
+            } else {
+                wgpu::ExperimentalFeatures::disabled()
+            },
             ..Default::default()
         };
         let opened = pollster::block_on(adapter.request_device(&descriptor));

@@ -41,6 +41,7 @@ mod resident;
 mod seam;
 mod speculative;
 mod stats;
+mod tiles;
 mod trace;
 #[allow(unsafe_code, reason = "the one module that may: each call carries its argument")]
 mod trusted;

@@ -43,7 +43,8 @@ pub(crate) struct Lifecycle {
     /// Those that are on.
     pub(crate) features: Features,
     pub(crate) seam: Arc<Seam>,
-    index: usize,
+    /// The adapter's, in the list of all.
+    pub(crate) index: usize,
     withheld: Features,
 }
 

@@ -58,3 +58,11 @@ pub(crate) fn trusted_naga(device: &Device, label: &str, module: naga::Module) -
     // division) guard against what the descriptor excludes: see the module documentation.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }
+
+/// Leave to open a device with experimental features.
+pub(crate) fn experimental() -> wgpu::ExperimentalFeatures {
+    // SAFETY: the caller acknowledges that the code behind these features may have faults. It is reached by
+    // one probe, on a device that is opened for it alone: its shader is a constant of ours, validated by wgpu
+    // with every check on, and its result is compared before anything rests on the feature.
+    unsafe { wgpu::ExperimentalFeatures::enabled() }
+}
