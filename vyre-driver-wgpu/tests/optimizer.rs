@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
 
 use vyre_driver::conformance::{self, Report};
-use vyre_driver::optimizer::OptimizerDispatcher;
+use vyre_driver::optimizer::{DispatchError, OptimizerDispatcher};
 use vyre_driver::{BackendError, DispatchConfig, ReferenceBackend, VyreBackend};
 use vyre_driver_wgpu::WgpuBackend;
 use vyre_foundation::build::Kernel;
@@ -42,6 +42,29 @@ fn one_static_payload_acquired_by_many_threads_is_one_buffer() {
         backend.release_resident_static_uploads(set).unwrap();
     }
     backend.read_resident(handle).unwrap_err();
+}
+
+#[test]
+fn handles_of_a_lost_device_are_stale_and_static_payloads_are_uploaded_anew() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let dispatcher: &dyn OptimizerDispatcher = &backend;
+    let x = dispatcher.alloc_resident(4).unwrap();
+    let old = dispatcher.acquire_resident_static_uploads(5, &[&[7; 40]]).unwrap();
+    backend.force_device_lost().unwrap();
+    assert_eq!(dispatcher.read_resident(x).unwrap_err().code(), "B302");
+    assert_eq!(dispatcher.acquire_resident_static_uploads(5, &[&[7; 40]]).unwrap_err().code(), "B302");
+    backend.try_recover().unwrap();
+
+    let stale = |handle| DispatchError::Handle { handle, problem: "stale" };
+    assert_eq!(dispatcher.read_resident(x).unwrap_err(), stale(x));
+    let new = dispatcher.acquire_resident_static_uploads(5, &[&[7; 40]]).unwrap();
+    assert_ne!(new.handles(), old.handles());
+    assert_eq!(dispatcher.read_resident_many(new.handles()).unwrap(), [[7; 40]]);
+    dispatcher.release_resident_static_uploads(old).unwrap();
+    assert_eq!(dispatcher.free_resident(x).unwrap_err(), stale(x));
+    dispatcher.release_resident_static_uploads(new).unwrap();
+    let other = WgpuBackend::acquire().unwrap();
+    show(&conformance::optimizer(&backend, &other));
 }
 
 #[test]
