@@ -3,11 +3,11 @@
 //! There are `n` rules, named `0..n`, and every cell that is not 0 counts as set. With K = `max_iterations`:
 //!
 //! - A rule is *impacted* if a path of at most K edges of `rule_adj` leads to it from a rule that
-//!   `intervention_mask` marks; a marked rule is, by the path of no edges. The cell [i][j] (row i, column j,
+//!   `intervention_mask` marks; a marked rule is, by the path of no edges. The cell `[i][j]` (row i, column j,
 //!   row-major) is the edge i → j: a change in i reaches j.
 //! - The *closed provenance row* of a rule r has the rules to which a path of at most K edges of `join_rules`
 //!   leads from a rule of row r of `state`: those from which r derives, whatever those derive from, and so on.
-//!   The cell [d][e] of `join_rules` is the edge d → e: d derives from e. The rule r itself is in its row only
+//!   The cell `[d][e]` of `join_rules` is the edge d → e: d derives from e. The rule r itself is in its row only
 //!   if such a path ends there.
 //! - A cached entry has one rule, its lineage cell. It *goes* exactly if that rule is impacted, or if the
 //!   rule's closed provenance row has an impacted rule. A lineage cell of `n` or more says that the entry is
@@ -33,11 +33,11 @@ use crate::BackendError;
 pub struct RuleChange<'a> {
     /// `n` cells: the rules that changed.
     pub intervention_mask: &'a [u32],
-    /// `n` × `n` cells: [i][j], a change in i reaches j.
+    /// `n` × `n` cells: `[i][j]`, a change in i reaches j.
     pub rule_adj: &'a [u32],
     /// `n` × `n` cells: row r, the rules from which r derives.
     pub state: &'a [u32],
-    /// `n` × `n` cells: [d][e], whatever derives from d derives from e.
+    /// `n` × `n` cells: `[d][e]`, whatever derives from d derives from e.
     pub join_rules: &'a [u32],
     /// The number of rules.
     pub n: u32,

@@ -113,3 +113,37 @@ impl DispatchError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_on_its_page_and_sources_keep_theirs() {
+        let (handle, doing) = (1, "a test");
+        let own = [
+            ("Handle", DispatchError::Handle { handle, problem: "freed" }),
+            ("Range", DispatchError::Range { doing, handle, offset: 0, bytes: 2, len: 1 }),
+            ("Immutable", DispatchError::Immutable { doing, handle }),
+            ("NotStatic", DispatchError::NotStatic { handle, cache_domain: 0 }),
+        ];
+        let page = include_str!("../../../docs/BACKEND_ERRORS.md");
+        let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| D")).collect();
+        assert_eq!(rows.len(), own.len());
+        for ((name, error), row) in own.iter().zip(rows) {
+            let start = format!("| {} | `{name}` | ", error.code());
+            assert!(row.starts_with(&start), "{row}, not {start}");
+            assert!(error.backend().is_none());
+        }
+        let source = BackendError::Limit { what: "a limit".into(), value: 2, limit: 1 };
+        let inside = [
+            DispatchError::Allocation { index: 0, bytes: 2, source: source.clone() },
+            DispatchError::Step { step: 0, program: "p".into(), source: source.clone() },
+            DispatchError::Backend { doing, source: source.clone() },
+        ];
+        for error in inside {
+            assert_eq!((error.code(), error.backend()), ("B110", Some(&source)));
+            assert_eq!(error.help(), source.help());
+        }
+    }
+}

@@ -77,6 +77,9 @@ impl ResidentStaticBufferSet {
 
 /// A backend as an optimizer uses it. See the [module's documentation](self) for what all methods share.
 ///
+/// Some methods have the names of [`VyreBackend`](crate::VyreBackend) methods. Where both traits are in scope, call them
+/// on a `&dyn OptimizerDispatcher`.
+///
 /// Only [`OptimizerDispatcher::resident_host`] is to be implemented.
 pub trait OptimizerDispatcher: sealed::Sealed + Send + Sync {
     /// The backend and its handles.
