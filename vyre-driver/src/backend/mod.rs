@@ -499,7 +499,8 @@ pub trait VyreBackend: Any + Send + Sync {
         read_ranges: &[ResidentReadRange<'_>],
         outputs: &mut [&mut Vec<u8>],
     ) -> Result<(), BackendError> {
-        self.dispatch_resident_sequence_read_ranges_timed_into(steps, read_ranges, outputs).map(|_| ())
+        let sequence = Sequence { prefix: steps, reads: read_ranges, ..Sequence::default() };
+        sugar::sequence::run(self, sequence, outputs).map(|_| ())
     }
 
     /// As [`Self::dispatch_resident_sequence_read_ranges_into`], with the times of the submission.
@@ -512,11 +513,8 @@ pub trait VyreBackend: Any + Send + Sync {
         read_ranges: &[ResidentReadRange<'_>],
         outputs: &mut [&mut Vec<u8>],
     ) -> Result<ResidentSequenceTiming, BackendError> {
-        sugar::sequence::run(
-            self,
-            Sequence { prefix: steps, reads: read_ranges, ..Sequence::default() },
-            outputs,
-        )
+        let sequence = Sequence { prefix: steps, reads: read_ranges, timed: true, ..Sequence::default() };
+        sugar::sequence::run(self, sequence, outputs)
     }
 
     /// Runs `prefix_steps`, then `repeated_steps` all in order `repeat_count` times, and reads ranges, one
@@ -533,7 +531,8 @@ pub trait VyreBackend: Any + Send + Sync {
         outputs: &mut [&mut Vec<u8>],
     ) -> Result<(), BackendError> {
         let (prefix, repeated, reads) = (prefix_steps, repeated_steps, read_ranges);
-        sugar::sequence::run(self, Sequence { prefix, repeated, repeat_count, reads }, outputs).map(|_| ())
+        sugar::sequence::run(self, Sequence { prefix, repeated, repeat_count, reads, timed: false }, outputs)
+            .map(|_| ())
     }
 
     /// Whether a launch of this program could be resident on the device as a whole, which a grid barrier

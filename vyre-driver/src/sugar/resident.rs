@@ -1,6 +1,6 @@
 //! Buffers that stay on the device: uploads, and downloads of just the ranges asked for.
 
-use crate::{BackendError, BufferRef, CommandList, Resource, Span, VyreBackend};
+use crate::{BackendError, BufferRef, CommandList, OutputBuffers, Resource, Span, VyreBackend};
 
 /// A range of a resident.
 pub(crate) fn span(resource: Resource, offset: usize, len: usize) -> Span {
@@ -35,7 +35,8 @@ pub(crate) fn download<B: VyreBackend + ?Sized>(
         list.read(span);
     }
     same_number(list.reads(), outputs.len())?;
-    backend.submit(&list)?.visit(None, &mut fill(outputs)).map(|_| ())
+    let completion = backend.submit(&list)?;
+    lend(outputs, |outputs| completion.wait_into(None, outputs)).map(|_| ())
 }
 
 /// Reads one span.
@@ -57,15 +58,12 @@ pub(crate) fn same_number(ranges: usize, outputs: usize) -> Result<(), BackendEr
     Err(BackendError::Config { field: "outputs", why })
 }
 
-/// A visitor that fills the caller's vectors, which are not allocated anew where they are large enough.
-pub(crate) fn fill<'o>(
-    outputs: &'o mut [&mut Vec<u8>],
-) -> impl FnMut(usize, &[u8]) -> Result<(), BackendError> + 'o {
-    |i, bytes| {
-        if let Some(output) = outputs.get_mut(i) {
-            output.clear();
-            output.extend_from_slice(bytes);
-        }
-        Ok(())
+/// Lends the caller's vectors, so that those which are large enough are filled in place.
+pub(crate) fn lend<R>(outputs: &mut [&mut Vec<u8>], fill: impl FnOnce(&mut OutputBuffers) -> R) -> R {
+    let mut lent: OutputBuffers = outputs.iter_mut().map(|output| std::mem::take(*output)).collect();
+    let result = fill(&mut lent);
+    for (output, filled) in outputs.iter_mut().zip(lent) {
+        **output = filled;
     }
+    result
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 
-use super::resident::{fill, same_number, span};
+use super::resident::{lend, same_number, span};
 use super::{Job, Source, timed};
 use crate::backend::{ResidentDispatchStep, ResidentReadRange};
 use crate::{
@@ -20,6 +20,8 @@ pub(crate) struct Sequence<'a> {
     pub(crate) repeated: &'a [ResidentDispatchStep<'a>],
     pub(crate) repeat_count: u32,
     pub(crate) reads: &'a [ResidentReadRange<'a>],
+    /// Whether the device's time is asked for.
+    pub(crate) timed: bool,
 }
 
 /// A sequence as a list, and what its steps' configurations say of the whole.
@@ -51,7 +53,7 @@ pub(crate) fn run<B: VyreBackend + ?Sized>(
     let mut encoder = Encoder { backend, known: Vec::new(), label: None, timeout: None };
     let prefix = encoder.steps(sequence.prefix)?;
     let repeated = encoder.steps(sequence.repeated)?;
-    let mut list = CommandList::new().labeled(encoder.label.take());
+    let mut list = CommandList::new().labeled(encoder.label.take()).timed(sequence.timed);
     prefix.into_iter().for_each(|command| list.push(command));
     match sequence.repeat_count {
         0 => {}
@@ -61,7 +63,7 @@ pub(crate) fn run<B: VyreBackend + ?Sized>(
     for read in sequence.reads {
         list.read(span(*read.resource, read.byte_offset, read.byte_len));
     }
-    let timing = timed::run(backend, list, start, encoder.timeout, &mut fill(outputs))?;
+    let timing = lend(outputs, |outputs| timed::run(backend, &list, start, encoder.timeout, outputs))?;
     Ok(ResidentSequenceTiming {
         timing,
         dispatches: runs(sequence.prefix) + runs(sequence.repeated) * u64::from(sequence.repeat_count),

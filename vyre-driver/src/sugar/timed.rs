@@ -6,8 +6,8 @@ use vyre_foundation::ir::Program;
 
 use super::host;
 use crate::{
-    BackendError, CommandList, DispatchConfig, OutputBuffers, TimedDispatchResult, Timing, Visitor,
-    VyreBackend, checked,
+    BackendError, CommandList, DispatchConfig, OutputBuffers, TimedDispatchResult, Timing, VyreBackend,
+    checked,
 };
 
 /// [`VyreBackend::dispatch_borrowed_timed`].
@@ -19,25 +19,22 @@ pub(crate) fn host<B: VyreBackend + ?Sized>(
 ) -> Result<TimedDispatchResult, BackendError> {
     let start = Instant::now();
     let list = host::list(host::check(backend, &checked(program)?, inputs, config)?);
-    let mut outputs = OutputBuffers::with_capacity(list.reads());
-    let timing = run(backend, list, start, config.timeout, &mut |_, bytes| {
-        outputs.push(bytes.to_vec());
-        Ok(())
-    })?;
+    let mut outputs = OutputBuffers::new();
+    let timing = run(backend, &list.timed(true), start, config.timeout, &mut outputs)?;
     Ok(TimedDispatchResult { outputs, timing })
 }
 
-/// Submits a list and hands its reads over. `start` is when the caller was called.
+/// Submits a list and fills the vectors with its reads. `start` is when the caller was called.
 pub(crate) fn run<B: VyreBackend + ?Sized>(
     backend: &B,
-    list: CommandList<'_>,
+    list: &CommandList<'_>,
     start: Instant,
     timeout: Option<Duration>,
-    visitor: &mut Visitor<'_>,
+    outputs: &mut OutputBuffers,
 ) -> Result<Timing, BackendError> {
-    let completion = backend.submit(&list.timed(true))?;
+    let completion = backend.submit(list)?;
     let submit = start.elapsed();
-    let finished = completion.visit(timeout, visitor)?;
+    let finished = completion.wait_into(timeout, outputs)?;
     let wall = start.elapsed();
     Ok(Timing { wall, submit, wait: wall.saturating_sub(submit), device: finished.device_time })
 }

@@ -12,6 +12,7 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("handles of another backend", foreign),
     ("pipelines of another backend", foreign_pipeline),
     ("buffers freed while in use", in_use),
+    ("many threads", threads),
     ("lifecycle", lifecycle),
 ];
 
@@ -103,6 +104,42 @@ fn in_use(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
     case.equal("read", &completion.wait(None)?[..], &[vec![5; 4096]])?;
     case.equal("next", &backend.download_resident(&next)?, &vec![6; 4096])?;
     Ok(backend.free(next)?)
+}
+
+/// Lists of several threads that share buffers, in either order of binding: none is lost, and none waits
+/// for ever.
+fn threads(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
+    const THREADS: usize = 6;
+    const ROUNDS: usize = 12;
+    let (config, both) = (DispatchConfig::default(), kernels::both()?);
+    let shared: Vec<_> = (0..3).map(|_| backend.allocate(4)).collect::<Result<_, _>>()?;
+    let (shared, both, config) = (&shared, &both, &config);
+    let run = |thread: usize| -> Result<(), BackendError> {
+        let own = backend.allocate(4)?;
+        // Thread 0 binds 0 and 1, thread 1 binds 2 and 1, thread 2 binds 2 and 0, and so on.
+        let pair = [[0, 1], [2, 1], [2, 0]][thread % 3].map(|i: usize| shared[i]);
+        for _ in 0..ROUNDS {
+            backend.dispatch_resident_timed(both, &pair, config)?;
+            backend.dispatch_resident_timed(both, &[own, pair[0]], config)?;
+            backend.dispatch_borrowed_async(both, &[&[0; 4], &[0; 4]], config)?.wait()?;
+        }
+        backend.free(own)
+    };
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || run(thread))).collect();
+        all.into_iter().map(|thread| thread.join()).collect()
+    });
+    for outcome in outcomes {
+        outcome.map_err(|_| Problem::Wrong("a thread panicked".to_owned()))??;
+    }
+    // A round adds 2 to the first of its pair and 1 to the second.
+    let rounds = (THREADS / 3 * ROUNDS) as u32;
+    for (i, (resource, times)) in shared.iter().zip([3, 2, 4]).enumerate() {
+        let got = backend.download_resident(resource)?;
+        case.equal(("increments of", i), &got, &bytes(&[rounds * times]))?;
+        backend.free(*resource)?;
+    }
+    Ok(())
 }
 
 fn lifecycle(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {

@@ -85,3 +85,15 @@ pub(super) fn trap() -> Built {
         });
     })
 }
+
+/// Adds 1 to the first element of each of two buffers.
+pub(super) fn both() -> Built {
+    Kernel::build("both", |k| {
+        let a = k.read_write::<u32>("a");
+        let b = k.read_write::<u32>("b");
+        k.domain([1], |_| {
+            a.store(0, a.load(0) + 1);
+            b.store(0, b.load(0) + 1);
+        });
+    })
+}
