@@ -11,6 +11,7 @@ compile_error!(
 
 mod acquire;
 mod backend;
+mod batch;
 mod buffer;
 mod builtin;
 mod cache;
@@ -31,6 +32,7 @@ mod ir;
 mod kernel;
 mod lifecycle;
 mod optimizer;
+mod mapped;
 mod pipeline;
 mod probe;
 #[cfg(feature = "parity-testing")]
@@ -43,6 +45,7 @@ mod speculative;
 mod stats;
 mod tiles;
 mod trace;
+mod streaming;
 #[allow(unsafe_code, reason = "the one module that may: each call carries its argument")]
 mod trusted;
 
@@ -60,5 +63,6 @@ pub use stats::{CacheStats, WgpuBackendStats};
 pub use vyre_emit_naga::naga;
 #[cfg(feature = "parity-testing")]
 pub use vyre_spec::ops::UnaryOp as UnOp;
+pub use streaming::HostIngressStream;
 /// The graphics layer whose types this crate's methods give.
 pub use wgpu;

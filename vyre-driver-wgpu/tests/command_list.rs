@@ -114,6 +114,65 @@ fn random_transfers_agree_with_host_memory() {
 }
 
 #[test]
+fn transfers_at_any_offset_and_of_any_length_leave_the_bytes_around_them() {
+    const LEN: u64 = 48;
+    let backend = WgpuBackend::shared().unwrap();
+    let (source, target) = (backend.allocate(LEN).unwrap(), backend.allocate(LEN).unwrap());
+    let payload: Vec<u8> = (1..=LEN as u8).collect();
+    for kind in ["upload", "fill", "clear", "copy", "copy within"] {
+        let mut expected = Vec::new();
+        let mut list = CommandList::new();
+        list.upload(BufferRef::Resident(source), 0, &payload);
+        for (offset, len) in (0..10_u64).flat_map(|offset| (0..34_u64).map(move |len| (offset, len))) {
+            let mut model = vec![0xEE; LEN as usize];
+            list.push(Command::Fill { to: span(target, 0, LEN), byte: 0xEE });
+            let (start, to) = ((3 * offset + len) % 10, span(target, offset, len));
+            let range = offset as usize..(offset + len) as usize;
+            let from = start as usize..(start + len) as usize;
+            match kind {
+                "upload" => {
+                    list.upload(BufferRef::Resident(target), offset, &payload[from.clone()]);
+                    model[range].copy_from_slice(&payload[from]);
+                }
+                "fill" => {
+                    list.push(Command::Fill { to, byte: 0x5A });
+                    model[range].fill(0x5A);
+                }
+                "clear" => {
+                    list.push(Command::Fill { to, byte: 0 });
+                    model[range].fill(0);
+                }
+                "copy" => {
+                    list.push(Command::Copy { from: span(source, start, len), to });
+                    model[range].copy_from_slice(&payload[from]);
+                }
+                _ => {
+                    // From behind the range: the copy's own ends are all that it may touch.
+                    let len = len.min(LEN - offset - len);
+                    let (from, to) = (span(target, LEN - len, len), span(target, offset, len));
+                    let end = &payload[..len as usize];
+                    list.upload(BufferRef::Resident(target), LEN - len, end);
+                    list.push(Command::Copy { from, to });
+                    model[(LEN - len) as usize..].copy_from_slice(end);
+                    model[offset as usize..(offset + len) as usize].copy_from_slice(end);
+                }
+            }
+            list.read(span(target, 0, LEN));
+            list.read(span(target, offset, len));
+            expected.push(model.clone());
+            expected.push(model[offset as usize..(offset + len) as usize].to_vec());
+        }
+        let got = backend.submit(&list).unwrap().wait(None).unwrap();
+        let wrong = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+        assert_eq!(
+            (got.len(), wrong),
+            (expected.len(), None),
+            "{kind}: pairs of offset and length, in order"
+        );
+    }
+}
+
+#[test]
 fn commands_see_the_effects_of_those_before() {
     let backend = WgpuBackend::shared().unwrap();
     let pipeline = step(&backend);

@@ -146,6 +146,26 @@ pub enum BackendError {
         /// The limit.
         limit: u64,
     },
+    /// An output cannot be seen as values of the type asked for.
+    #[error("the {bytes} bytes of output {output} cannot be read as `{ty}`: {problem}")]
+    OutputLayout {
+        /// Its position among the outputs.
+        output: usize,
+        /// Its bytes.
+        bytes: usize,
+        /// The type.
+        ty: &'static str,
+        /// Why.
+        problem: String,
+    },
+    /// A chunk of a stream failed.
+    #[error("chunk {chunk} of the stream failed: {error}")]
+    Chunk {
+        /// Its number, from 0.
+        chunk: u64,
+        /// What happened.
+        error: Box<BackendError>,
+    },
     /// A target payload is refused.
     #[error(transparent)]
     Payload(#[from] PayloadError),
@@ -237,6 +257,8 @@ impl BackendError {
             Self::Payload(_) => "B120",
             Self::WrongLength { .. } => "B111",
             Self::SpeculationTail { .. } => "B112",
+            Self::OutputLayout { .. } => "B130",
+            Self::Chunk { .. } => "B131",
             Self::Trap { .. } => "B201",
             Self::LoopLimit { .. } => "B202",
             Self::Timeout { .. } => "B203",
@@ -269,6 +291,8 @@ impl BackendError {
             Self::WrongLength { what, expected, .. } => format!("pass exactly {expected} entries as `{what}`"),
             Self::Limit { .. } => "split the work, or use a device with a higher limit".into(),
             Self::Payload(_) => "compile the programs again for this device, and verify payloads from elsewhere with the key that they were sealed with".into(),
+            Self::OutputLayout { .. } => "ask for the type of the output's elements, or visit the bytes".into(),
+            Self::Chunk { error, .. } => error.help(),
             Self::Trap { .. } => "the code and address are the program's own: see its `trap` statements".into(),
             Self::LoopLimit { .. } => "shorten the loop, split it over several dispatches, or use a device whose driver does not limit loops".into(),
             Self::Timeout { .. } => "allow more time or split the work; a running kernel cannot be stopped".into(),

@@ -29,7 +29,7 @@ pub(crate) fn padded(bytes: u64) -> u64 {
 struct Slot {
     /// Which of the transfer's buffers.
     buffer: usize,
-    /// Where in it, in bytes: a multiple of wgpu's copy alignment.
+    /// Where in it, in bytes: a multiple of 16, so that mapped pieces are aligned for every scalar.
     offset: u64,
     /// Bytes before the piece that are only transferred for the sake of alignment, below 4.
     skip: u64,
@@ -51,11 +51,12 @@ fn pack(pieces: impl IntoIterator<Item = (u64, u64)>, limit: u64) -> (Vec<Slot>,
     let mut sizes: Vec<u64> = Vec::new();
     for (skip, len) in pieces {
         let mut slot = Slot { buffer: sizes.len(), offset: 0, skip, len };
+        let offset = sizes.last().map_or(0, |size| size.next_multiple_of(PADDING));
         match sizes.last_mut() {
-            Some(size) if *size + slot.copied() <= limit => {
+            Some(size) if offset + slot.copied() <= limit => {
                 slot.buffer -= 1;
-                slot.offset = *size;
-                *size += slot.copied();
+                slot.offset = offset;
+                *size = offset + slot.copied();
             }
             _ => sizes.push(slot.copied()),
         }
@@ -70,13 +71,13 @@ mod tests {
 
     #[test]
     fn pieces_are_packed_in_order_on_aligned_offsets() {
-        let (slots, sizes) = pack([(0, 3), (0, 0), (0, 8), (2, 5)], 20);
+        let (slots, sizes) = pack([(0, 3), (0, 0), (0, 8), (2, 5)], 40);
         let at = |buffer, offset, skip, len| Slot { buffer, offset, skip, len };
-        assert_eq!(slots, [at(0, 0, 0, 3), at(0, 4, 0, 0), at(0, 4, 0, 8), at(0, 12, 2, 5)]);
-        assert_eq!(sizes, [20]);
-        let (slots, sizes) = pack([(0, 12), (0, 12), (3, 2)], 20);
-        assert_eq!(slots, [at(0, 0, 0, 12), at(1, 0, 0, 12), at(1, 12, 3, 2)]);
-        assert_eq!(sizes, [12, 20]);
+        assert_eq!(slots, [at(0, 0, 0, 3), at(0, 16, 0, 0), at(0, 16, 0, 8), at(0, 32, 2, 5)]);
+        assert_eq!(sizes, [40]);
+        let (slots, sizes) = pack([(0, 12), (0, 12), (3, 2)], 28);
+        assert_eq!(slots, [at(0, 0, 0, 12), at(0, 16, 0, 12), at(1, 0, 3, 2)]);
+        assert_eq!(sizes, [28, 8]);
     }
 
     #[test]

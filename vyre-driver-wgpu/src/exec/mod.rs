@@ -36,6 +36,39 @@ pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, B
     Ok(work)
 }
 
+/// Submits several lists as one piece of work: each with its own transients, trap record and results. A list
+/// that is refused leaves the others alone; if the submission fails, all do.
+pub(crate) fn submit_each(
+    core: &Arc<Core>,
+    label: Option<&str>,
+    lists: &[CommandList<'_>],
+) -> Vec<Result<Work, BackendError>> {
+    let mut ready = Vec::with_capacity(lists.len());
+    let mut refused = Vec::with_capacity(lists.len());
+    for list in lists {
+        match Ready::new(core, list) {
+            Ok(one) => {
+                ready.push(one);
+                refused.push(None);
+            }
+            Err(error) => refused.push(Some(error)),
+        }
+    }
+    let sent = send(core, label, &mut ready);
+    let mut ready = ready.into_iter();
+    let each = refused.into_iter().map(|refused| match (refused, &sent) {
+        (Some(error), _) => Err(error),
+        (None, Err(error)) => Err(error.clone()),
+        (None, Ok((submission, ended))) => match ready.next() {
+            Some(ready) => Ok(ready.work(core, submission.clone(), ended)),
+            None => Err(BackendError::Driver { doing: "submitting work", message: "a list is lost".into() }),
+        },
+    });
+    let works = each.collect();
+    core.sweep();
+    works
+}
+
 /// A list with everything that its submission needs.
 #[derive(Debug)]
 struct Ready<'p> {

@@ -38,6 +38,21 @@ pub(super) fn submit_job<B: VyreBackend + ?Sized>(
     Ok(Box::new(Submitted { completion, timeout }))
 }
 
+/// The list of a dispatch on host bytes, whose reads are its outputs in declaration order: for a backend that
+/// submits it in a way of its own. The program is compiled, nothing else is done on the device. The
+/// configuration's timeout is the caller's to keep.
+///
+/// # Errors
+/// As [`VyreBackend::dispatch_checked`], as far as they come before the submission.
+pub fn host_list<'a, B: VyreBackend + ?Sized>(
+    backend: &B,
+    program: &Checked<Program>,
+    inputs: &[&'a [u8]],
+    config: &DispatchConfig,
+) -> Result<CommandList<'a>, BackendError> {
+    Ok(list(check(backend, program, inputs, config)?))
+}
+
 /// A job with reads of its outputs.
 pub(super) fn list(job: Job<'_>) -> CommandList<'_> {
     let mut list = CommandList::new().labeled(job.launch.label.clone());
