@@ -21,8 +21,8 @@ pub(crate) struct Builtins {
 
 /// One dispatch of a built-in kernel, ready to encode. Its buffers must live until the submission.
 #[derive(Debug)]
-pub(crate) struct Step<'a> {
-    pub(crate) kernel: &'a Kernel,
+pub(crate) struct Step {
+    pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) group: wgpu::BindGroup,
     pub(crate) workgroups: u32,
     /// The uniform that holds its range; nobody else may have it before the submission.
@@ -49,7 +49,7 @@ impl Builtins {
         start: u64,
         len: u64,
         byte: u8,
-    ) -> Result<Vec<Step<'_>>, BackendError> {
+    ) -> Result<Vec<Step>, BackendError> {
         chunks(start, len)
             .map(|(at, len)| {
                 let base = at / ALIGNMENT * ALIGNMENT;
@@ -68,7 +68,7 @@ impl Builtins {
         target: (&wgpu::Buffer, u64),
         source: (&wgpu::Buffer, u64),
         len: u64,
-    ) -> Result<Vec<Step<'_>>, BackendError> {
+    ) -> Result<Vec<Step>, BackendError> {
         let (target, start) = target;
         let (source, from) = source;
         chunks(start, len)
@@ -97,13 +97,13 @@ fn window(buffer: &wgpu::Buffer, base: u64, end: u64) -> wgpu::BindingResource<'
     })
 }
 
-fn step<'a>(
+fn step(
     generation: &Generation,
     pool: &Pool,
-    kernel: &'a Kernel,
+    kernel: &Kernel,
     range: [u32; 4],
     bound: &[wgpu::BindingResource<'_>],
-) -> Result<Step<'a>, BackendError> {
+) -> Result<Step, BackendError> {
     let uniform = pool.acquire(generation, Kind::Device, 16)?;
     let resources = std::iter::once(uniform.buffer().as_entire_binding()).chain(bound.iter().cloned());
     let entries: Vec<_> =
@@ -119,5 +119,5 @@ fn step<'a>(
     })?;
     let [start, _, len, _] = range;
     let workgroups = (u64::from(start % 4) + u64::from(len)).div_ceil(GROUP_BYTES) as u32;
-    Ok(Step { kernel, group, workgroups, _range: uniform })
+    Ok(Step { pipeline: kernel.pipeline.clone(), group, workgroups, _range: uniform })
 }

@@ -39,8 +39,9 @@ pub(crate) fn pipeline(
         generation: core.generation.number,
         program: program.clone(),
         options: Some(options.clone()),
-        plain: build(core, program, options)?,
-        folded: OnceLock::new(),
+        plain: Arc::new(build(core, program, options)?),
+        folded: Arc::new(OnceLock::new()),
+        persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))
 }

@@ -10,7 +10,7 @@ use crate::buffer::Readback;
 use crate::generation::{Generation, until};
 
 /// How long a finished submission's mapping may take to settle in another thread that runs the callback.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Set by the device's callback when a submission has ended.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,8 @@ pub(crate) struct InFlight {
     generation: Arc<Generation>,
     submission: wgpu::SubmissionIndex,
     submitted: Instant,
-    ended: Ended,
+    /// `None` if nobody will ask before the end.
+    ended: Option<Ended>,
     readback: Readback,
 }
 
@@ -39,7 +40,7 @@ impl InFlight {
     pub(crate) fn new(
         generation: Arc<Generation>,
         submission: wgpu::SubmissionIndex,
-        ended: Ended,
+        ended: Option<Ended>,
         readback: Readback,
     ) -> Self {
         Self { generation, submission, submitted: Instant::now(), ended, readback }
@@ -65,12 +66,17 @@ impl InFlight {
 
     /// Whether the work has ended, without waiting.
     pub(crate) fn is_done(&self) -> Result<bool, BackendError> {
-        let ended = || self.ended.0.load(Ordering::Acquire);
+        let ended = || self.ended.as_ref().is_some_and(|ended| ended.0.load(Ordering::Acquire));
         if ended() {
             return Ok(true);
         }
         self.generation.poll_once()?;
         Ok(ended())
+    }
+
+    /// After [`Self::wait`]: the readback, for another submission.
+    pub(crate) fn into_readback(self) -> Readback {
+        self.readback
     }
 
     /// After [`Self::wait`]: shows the bytes of a readback to `look`, in mapped memory.

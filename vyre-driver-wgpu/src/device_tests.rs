@@ -61,7 +61,7 @@ impl Bench {
     fn start(&self, kernel: &Kernel, input: &[u8], output_bytes: u64, workgroups: u32) -> InFlight {
         let g = &*self.generation;
         let (a, b) = (self.storage(input.len() as u64), self.storage(output_bytes));
-        let mut staging = Staging::new(g, &self.pool, &[input]).unwrap();
+        let staging = Staging::new(g, &self.pool, &[input]).unwrap();
         let readback = Readback::new(g, &self.pool, [(0, output_bytes)]).unwrap();
         let bound =
             [Bound { buffer: &a, bytes: input.len() as u64 }, Bound { buffer: &b, bytes: output_bytes }];
@@ -82,7 +82,7 @@ impl Bench {
                 ended.after(encoder);
             })
             .unwrap();
-        InFlight::new(Arc::clone(&self.generation), submission, ended, readback)
+        InFlight::new(Arc::clone(&self.generation), submission, Some(ended), readback)
     }
 
     fn run(&self, kernel: &Kernel, input: &[u8], output_bytes: u64, workgroups: u32) -> Vec<u8> {
@@ -117,7 +117,7 @@ fn odd_lengths_and_empty_pieces_travel_exactly() {
     let bench = Bench::new();
     let g = &*bench.generation;
     let pieces: [&[u8]; 4] = [b"abc", b"", b"defgh", &[0xFF; 17]];
-    let mut staging = Staging::new(g, &bench.pool, &pieces).unwrap();
+    let staging = Staging::new(g, &bench.pool, &pieces).unwrap();
     let targets: Vec<_> = pieces.iter().map(|piece| bench.storage(piece.len() as u64)).collect();
     let readback = Readback::new(g, &bench.pool, pieces.iter().map(|piece| (0, piece.len() as u64))).unwrap();
     let ended = Ended::default();
@@ -132,7 +132,7 @@ fn odd_lengths_and_empty_pieces_travel_exactly() {
             ended.after(encoder);
         })
         .unwrap();
-    let work = InFlight::new(Arc::clone(&bench.generation), submission, ended, readback);
+    let work = InFlight::new(Arc::clone(&bench.generation), submission, Some(ended), readback);
     work.wait(None).unwrap();
     for (index, piece) in pieces.iter().enumerate() {
         assert_eq!(work.piece(index, <[u8]>::to_vec).unwrap(), *piece);
@@ -252,7 +252,7 @@ fn fills_and_copies_of_any_bytes_touch_no_others() {
     let places = [(0, 0, 1), (1, 2, 1), (3, 0, 2), (5, 7, 11), (256, 1, 256), (259, 255, 300), (2, 301, 7)];
     for (start, source_start, len) in places.into_iter().chain((0..16).map(|i| (i % 4, i / 4, 9))) {
         let (filled, copied, source) = (bench.storage(SIZE), bench.storage(SIZE), bench.storage(SIZE));
-        let mut staging = Staging::new(g, &bench.pool, &[&old, &from]).unwrap();
+        let staging = Staging::new(g, &bench.pool, &[&old, &from]).unwrap();
         let readback = Readback::new(g, &bench.pool, [(0, SIZE), (0, SIZE)]).unwrap();
         let fill = builtins.fill(g, &bench.pool, filled.buffer(), start, len, 0xEE).unwrap();
         let target = (copied.buffer(), start);
@@ -278,7 +278,7 @@ fn fills_and_copies_of_any_bytes_touch_no_others() {
                 ended.after(encoder);
             })
             .unwrap();
-        let work = InFlight::new(Arc::clone(&bench.generation), submission, ended, readback);
+        let work = InFlight::new(Arc::clone(&bench.generation), submission, Some(ended), readback);
         work.wait(None).unwrap();
         let outputs = [0, 1].map(|piece| work.to_vec(piece).unwrap());
         let range = start as usize..(start + len) as usize;

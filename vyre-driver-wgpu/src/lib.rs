@@ -33,6 +33,7 @@ mod kernel;
 mod lifecycle;
 mod optimizer;
 mod mapped;
+mod persistent;
 mod pipeline;
 mod probe;
 #[cfg(feature = "parity-testing")]

@@ -170,7 +170,7 @@ fn generation(
 fn restored(core: &Core, bytes: &[u8]) -> Result<PoolBuffer, BackendError> {
     let generation = &core.generation;
     let buffer = core.pool.acquire(generation, Kind::Device, bytes.len() as u64)?;
-    let mut staging = Staging::new(generation, &core.pool, &[bytes])?;
+    let staging = Staging::new(generation, &core.pool, &[bytes])?;
     generation.submit(Some("restore"), |encoder| {
         staging.copy(encoder, 0, buffer.buffer(), 0);
         staging.recycle(encoder);

@@ -1,7 +1,7 @@
 //! A compiled program on this backend.
 
 use std::any::Any;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use vyre_driver::{BackendError, BackendInstance, CompiledPipeline};
 use vyre_foundation::check::Checked;
@@ -10,6 +10,7 @@ use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_spec::CompileOptions;
 
 use crate::kernel::Kernel;
+use crate::persistent::Persistent;
 
 /// A kernel on the device, and how to launch it.
 #[derive(Debug)]
@@ -39,11 +40,30 @@ pub struct WgpuPipeline {
     pub(crate) program: Checked<Program>,
     /// How the folded form is compiled, or `None` where the code is the caller's own.
     pub(crate) options: Option<CompileOptions>,
-    pub(crate) plain: Compiled,
-    pub(crate) folded: OnceLock<Compiled>,
+    pub(crate) plain: Arc<Compiled>,
+    pub(crate) folded: Arc<OnceLock<Compiled>>,
+    /// Where `compile_persistent` made it: its launches.
+    pub(crate) persistent: Option<Persistent>,
 }
 
 impl WgpuPipeline {
+    /// The same program and kernels, with launches of its own.
+    pub(crate) fn with_persistent(&self, persistent: Persistent) -> Self {
+        Self {
+            owner: self.owner,
+            generation: self.generation,
+            program: self.program.clone(),
+            options: self.options.clone(),
+            plain: Arc::clone(&self.plain),
+            folded: Arc::clone(&self.folded),
+            persistent: Some(persistent),
+        }
+    }
+
+    pub(crate) fn persistent(&self) -> Option<&Persistent> {
+        self.persistent.as_ref()
+    }
+
     /// The folded form, made by `compile` if it does not exist yet.
     pub(crate) fn folded(
         &self,

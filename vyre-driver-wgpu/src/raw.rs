@@ -81,8 +81,9 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
         generation: core.generation.number,
         program: interface(workgroup_size)?,
         options: None,
-        plain: Compiled::new(kernel, descriptor),
-        folded: OnceLock::new(),
+        plain: Arc::new(Compiled::new(kernel, descriptor)),
+        folded: Arc::new(OnceLock::new()),
+        persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))
 }

@@ -3,6 +3,7 @@
 use vyre_driver::BackendError;
 
 pub(crate) mod host_copy;
+mod landing;
 mod pool;
 mod readback;
 mod upload;

@@ -79,6 +79,7 @@ struct Raw {
 pub(crate) struct PoolBuffer {
     raw: Option<Raw>,
     buffer: wgpu::Buffer,
+    kind: Kind,
     id: u64,
     /// Whether it has just been created, and so is all zero.
     fresh: bool,
@@ -88,6 +89,10 @@ pub(crate) struct PoolBuffer {
 impl PoolBuffer {
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
         &self.buffer
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Its identity; no other buffer of the process ever has the same.
@@ -275,6 +280,7 @@ impl Pool {
     fn lend(&self, raw: Raw, fresh: bool) -> PoolBuffer {
         PoolBuffer {
             buffer: raw.buffer.clone(),
+            kind: raw.kind,
             id: raw.id,
             fresh,
             raw: Some(raw),

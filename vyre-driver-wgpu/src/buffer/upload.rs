@@ -1,17 +1,22 @@
 //! Host bytes on their way to the device: staged in mapped buffers, copied by the command encoder.
 
-use wgpu::{CommandEncoder, MapMode};
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::pool::{Kind, Pool, PoolBuffer};
+use wgpu::CommandEncoder;
+
+use super::landing::{Landing, State};
+use super::pool::{Kind, Pool};
 use super::{Slot, host_copy, pack, unmappable};
 use crate::generation::Generation;
 use vyre_driver::BackendError;
 
-/// The uploads of one submission, written to host-visible memory.
+/// The uploads of one submission, or of several after one another with pieces of the same lengths.
 #[derive(Debug)]
 pub(crate) struct Staging {
     slots: Vec<Slot>,
-    buffers: Vec<Unmapped>,
+    /// The buffers, and how many bytes of each are used.
+    buffers: Vec<(Arc<Landing>, u64)>,
 }
 
 impl Staging {
@@ -20,26 +25,35 @@ impl Staging {
         let lens = pieces.iter().map(|piece| (0, piece.len() as u64));
         let (slots, sizes) = pack(lens, generation.limits.max_buffer_size);
         let mut buffers = Vec::with_capacity(sizes.len());
-        for (index, size) in sizes.into_iter().enumerate() {
-            if size == 0 {
-                // Nothing but empty pieces: there is nothing to copy from it either.
-                break;
+        // A size of 0 has nothing but empty pieces: there is nothing to copy from it either.
+        for size in sizes.into_iter().take_while(|size| *size > 0) {
+            let landing = Landing::new(pool.acquire(generation, Kind::Upload, size)?, State::Mapped);
+            buffers.push((landing, size));
+        }
+        let staging = Self { slots, buffers };
+        staging.fill(pieces, Duration::ZERO)?;
+        Ok(staging)
+    }
+
+    /// Copies `pieces`, of the lengths that it was made for, into staging memory. After a submission, waits up
+    /// to `patience` until the memory is the host's again.
+    pub(crate) fn fill(&self, pieces: &[&[u8]], patience: Duration) -> Result<(), BackendError> {
+        for (index, (landing, size)) in self.buffers.iter().enumerate() {
+            if landing.wait(patience) != State::Mapped {
+                return Err(unmappable("staging an upload"));
             }
-            let staging = Unmapped { buffer: Some(pool.acquire(generation, Kind::Upload, size)?) };
-            let Some(raw) = staging.raw() else { continue };
-            let mapped = raw.get_mapped_range_mut(..size);
+            let mapped = landing.raw().get_mapped_range_mut(..*size);
             let mut mapped = mapped.map_err(|_| unmappable("staging an upload"))?;
-            for (slot, piece) in slots.iter().zip(pieces).filter(|(slot, _)| slot.buffer == index) {
-                let (start, len) = (slot.offset as usize, piece.len());
-                host_copy::to_mapped(mapped.slice(start..start + len), piece);
+            for (slot, piece) in self.slots.iter().zip(pieces).filter(|(slot, _)| slot.buffer == index) {
+                let (start, len) = (slot.offset as usize, piece.len().min(slot.len as usize));
+                host_copy::to_mapped(mapped.slice(start..start + len), piece.get(..len).unwrap_or_default());
                 // The pad is copied too, and must not carry what an earlier upload left there.
                 mapped.slice(start + len..start + slot.copied() as usize).fill(0);
             }
             drop(mapped);
-            raw.unmap();
-            buffers.push(staging);
+            landing.unmap();
         }
-        Ok(Self { slots, buffers })
+        Ok(())
     }
 
     /// Encodes the copy of piece `piece` to `target` at `offset`, a multiple of 4. Up to three bytes after
@@ -52,48 +66,16 @@ impl Staging {
         offset: u64,
     ) {
         let Some(slot) = self.slots.get(piece) else { return };
-        let source = self.buffers.get(slot.buffer).and_then(Unmapped::raw);
-        if let (Some(source), true) = (source, slot.len > 0) {
-            encoder.copy_buffer_to_buffer(source, slot.offset, target, offset, slot.copied());
+        if let (Some((landing, _)), true) = (self.buffers.get(slot.buffer), slot.len > 0) {
+            encoder.copy_buffer_to_buffer(landing.raw(), slot.offset, target, offset, slot.copied());
         }
     }
 
-    /// Has the staging memory mapped again and given back once the submission is done with it.
-    pub(crate) fn recycle(&mut self, encoder: &CommandEncoder) {
-        for staging in self.buffers.drain(..) {
-            let Some(raw) = staging.raw().cloned() else { continue };
-            encoder.map_buffer_on_submit(&raw, MapMode::Write, .., move |result| {
-                if result.is_ok() {
-                    staging.give_back();
-                }
-            });
-        }
-    }
-}
-
-/// A staging buffer that is not mapped now. The pool holds mapped ones only, so it is destroyed unless it is
-/// given back: also where a submission fails, or a callback is dropped without a call.
-#[derive(Debug)]
-struct Unmapped {
-    /// `None` once it has been given back.
-    buffer: Option<PoolBuffer>,
-}
-
-impl Unmapped {
-    fn raw(&self) -> Option<&wgpu::Buffer> {
-        self.buffer.as_ref().map(PoolBuffer::buffer)
-    }
-
-    /// Gives it back, mapped again.
-    fn give_back(mut self) {
-        drop(self.buffer.take());
-    }
-}
-
-impl Drop for Unmapped {
-    fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take() {
-            buffer.discard();
+    /// Has the staging memory mapped again once the submission is done with it. If nobody keeps this until
+    /// then, the memory goes back to the pool.
+    pub(crate) fn recycle(&self, encoder: &CommandEncoder) {
+        for (landing, _) in &self.buffers {
+            landing.map_after(encoder);
         }
     }
 }

@@ -11,10 +11,10 @@ use crate::pipeline::{Compiled, WgpuPipeline};
 
 /// A dispatch, ready to encode.
 #[derive(Debug)]
-pub(super) struct Launch<'p> {
+pub(super) struct Launch {
     /// What it was made from: an equal command needs no work of its own.
-    command: &'p DispatchCommand,
-    pub(super) compiled: &'p Compiled,
+    command: DispatchCommand,
+    pub(super) pipeline: wgpu::ComputePipeline,
     pub(super) group: wgpu::BindGroup,
     pub(super) immediates: Vec<u32>,
     pub(super) grid: [u32; 3],
@@ -26,7 +26,7 @@ const REMEMBERED: usize = 4;
 impl<'p> Plan<'p> {
     pub(super) fn dispatch(&mut self, command: &'p DispatchCommand) -> Result<(), BackendError> {
         let mut latest = self.launches.iter().enumerate().rev().take(REMEMBERED);
-        if let Some((launch, _)) = latest.find(|(_, launch)| launch.command == command) {
+        if let Some((launch, _)) = latest.find(|(_, launch)| launch.command == *command) {
             self.steps.dispatch(launch);
             return Ok(());
         }
@@ -41,7 +41,8 @@ impl<'p> Plan<'p> {
         let words = compiled.descriptor().launch.encode(resolved, &grid);
         let group = self.group(compiled, command, &buffers, &words)?;
         let immediates = if compiled.descriptor().launch.immediates { words } else { Vec::new() };
-        self.launches.push(Launch { command, compiled, group, immediates, grid: grid.dispatch });
+        let (command, pipeline) = (command.clone(), compiled.kernel.pipeline.clone());
+        self.launches.push(Launch { command, pipeline, group, immediates, grid: grid.dispatch });
         self.steps.dispatch(self.launches.len() - 1);
         Ok(())
     }

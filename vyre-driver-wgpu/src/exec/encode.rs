@@ -1,25 +1,25 @@
 //! Steps to wgpu commands.
 
-use super::plan::Plan;
+use super::frame::Frame;
 use super::steps::Step;
 use crate::buffer::{Readback, Staging};
 use crate::builtin;
 
-/// Encodes everything that a plan does on the device.
+/// Encodes everything that a frame does on the device.
 pub(super) fn encode(
-    plan: &Plan<'_>,
+    frame: &Frame,
     staging: &Staging,
     readback: &Readback,
     encoder: &mut wgpu::CommandEncoder,
 ) {
-    if let Some(trap) = plan.trap_record() {
-        encoder.clear_buffer(plan.buffer(trap), 0, Some(plan.len(trap)));
+    if let Some(trap) = frame.trap {
+        encoder.clear_buffer(frame.buffer(trap), 0, Some(frame.held(trap).len));
     }
-    Encode { plan, staging, readback, encoder, pass: None, current: None }.steps(plan.steps.as_slice());
+    Encode { frame, staging, readback, encoder, pass: None, current: None }.steps(frame.steps.as_slice());
 }
 
 struct Encode<'e> {
-    plan: &'e Plan<'e>,
+    frame: &'e Frame,
     staging: &'e Staging,
     readback: &'e Readback,
     encoder: &'e mut wgpu::CommandEncoder,
@@ -31,7 +31,7 @@ struct Encode<'e> {
 
 impl Encode<'_> {
     /// Repetitions nest as deep as the contract allows, and no deeper.
-    fn steps(&mut self, mut steps: &[Step<'_>]) {
+    fn steps(&mut self, mut steps: &[Step]) {
         while let Some((step, rest)) = steps.split_first() {
             steps = rest;
             match step {
@@ -50,21 +50,21 @@ impl Encode<'_> {
     }
 
     /// Every transfer ends the pass: wgpu orders them by where they stand in the encoder.
-    fn transfer(&mut self, step: &Step<'_>) {
+    fn transfer(&mut self, step: &Step) {
         self.pass = None;
         self.current = None;
-        let (plan, encoder) = (self.plan, &mut *self.encoder);
+        let (frame, encoder) = (self.frame, &mut *self.encoder);
         match step {
             Step::Upload { piece, to, offset } => {
-                self.staging.copy(encoder, *piece, plan.buffer(*to), *offset);
+                self.staging.copy(encoder, *piece, frame.buffer(*to), *offset);
             }
-            Step::Clear { to, offset, len } => encoder.clear_buffer(plan.buffer(*to), *offset, Some(*len)),
+            Step::Clear { to, offset, len } => encoder.clear_buffer(frame.buffer(*to), *offset, Some(*len)),
             Step::Copy { from, from_offset, to, offset, len } => {
-                let (source, target) = (plan.buffer(*from), plan.buffer(*to));
+                let (source, target) = (frame.buffer(*from), frame.buffer(*to));
                 encoder.copy_buffer_to_buffer(source, *from_offset, target, *offset, *len);
             }
             Step::Read { piece, from, offset } => {
-                self.readback.copy(encoder, *piece, plan.buffer(*from), *offset);
+                self.readback.copy(encoder, *piece, frame.buffer(*from), *offset);
             }
             Step::Dispatch { .. } | Step::Builtin(_) | Step::Repeat { .. } => {}
         }
@@ -77,12 +77,12 @@ impl Encode<'_> {
 
     /// Sets only what changes.
     fn dispatch(&mut self, launch: usize, times: u64) {
-        let Some(planned) = self.plan.launches.get(launch) else { return };
+        let Some(planned) = self.frame.launches.get(launch) else { return };
         let known = self.current == Some(launch);
         self.current = Some(launch);
         let pass = self.pass();
         if !known {
-            pass.set_pipeline(&planned.compiled.kernel.pipeline);
+            pass.set_pipeline(&planned.pipeline);
             pass.set_bind_group(0, &planned.group, &[]);
             if !planned.immediates.is_empty() {
                 pass.set_immediates(0, bytemuck::cast_slice(&planned.immediates));
@@ -94,10 +94,10 @@ impl Encode<'_> {
         }
     }
 
-    fn builtin(&mut self, step: &builtin::Step<'_>) {
+    fn builtin(&mut self, step: &builtin::Step) {
         self.current = None;
         let pass = self.pass();
-        pass.set_pipeline(&step.kernel.pipeline);
+        pass.set_pipeline(&step.pipeline);
         pass.set_bind_group(0, &step.group, &[]);
         pass.dispatch_workgroups(step.workgroups, 1, 1);
     }

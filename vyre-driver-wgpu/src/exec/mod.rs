@@ -5,6 +5,7 @@
 
 mod dispatch;
 mod encode;
+mod frame;
 mod plan;
 mod steps;
 mod timer;
@@ -12,15 +13,17 @@ mod transfer;
 mod work;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use vyre_driver::{BackendError, CommandList};
+use vyre_driver::{BackendError, CommandList, OutputBuffers};
 
 use crate::buffer::{Readback, Staging};
-use crate::completion::{Ended, InFlight};
+use crate::completion::{Ended, InFlight, PATIENCE};
 use crate::core::Core;
 use crate::trace;
 
 use encode::encode;
+use frame::Frame;
 use plan::Plan;
 use timer::Timer;
 pub(crate) use work::Work;
@@ -32,6 +35,9 @@ pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, B
     let mut ready = Ready::new(core, list)?;
     let (submission, ended) = send(core, list.label(), std::slice::from_mut(&mut ready))?;
     let work = ready.work(core, submission, &ended);
+    let ready = Ready::new(core, list)?;
+    let (submission, ended) = send(core, list.label(), std::slice::from_ref(&ready))?;
+    let work = ready.work(core, submission, ended);
     core.sweep();
     Ok(work)
 }
@@ -54,13 +60,13 @@ pub(crate) fn submit_each(
             Err(error) => refused.push(Some(error)),
         }
     }
-    let sent = send(core, label, &mut ready);
+    let sent = send(core, label, &ready);
     let mut ready = ready.into_iter();
     let each = refused.into_iter().map(|refused| match (refused, &sent) {
         (Some(error), _) => Err(error),
         (None, Err(error)) => Err(error.clone()),
         (None, Ok((submission, ended))) => match ready.next() {
-            Some(ready) => Ok(ready.work(core, submission.clone(), ended)),
+            Some(ready) => Ok(ready.work(core, submission.clone(), ended.clone())),
             None => Err(BackendError::Driver { doing: "submitting work", message: "a list is lost".into() }),
         },
     });
@@ -71,30 +77,32 @@ pub(crate) fn submit_each(
 
 /// A list with everything that its submission needs.
 #[derive(Debug)]
-struct Ready<'p> {
-    plan: Plan<'p>,
+pub(crate) struct Ready {
+    frame: Frame,
     staging: Staging,
     readback: Readback,
     timer: Option<Timer>,
+    /// How many of the readbacks are the list's own.
     reads: usize,
 }
 
-impl<'p> Ready<'p> {
-    fn new(core: &'p Core, list: &'p CommandList<'_>) -> Result<Self, BackendError> {
+impl Ready {
+    /// Everything about `list` that can be refused is refused here, and its host bytes have been taken.
+    pub(crate) fn new(core: &Core, list: &CommandList<'_>) -> Result<Self, BackendError> {
         let generation = &core.generation;
         generation.check()?;
-        let mut plan = Plan::new(core, list)?;
-        let timer = if list.is_timed() { Timer::new(core, &mut plan.reads)? } else { None };
-        let staging = Staging::new(generation, &core.pool, &plan.uploads)?;
-        let readback = Readback::new(generation, &core.pool, plan.reads.iter().copied())?;
-        Ok(Self { plan, staging, readback, timer, reads: list.reads() })
+        let (mut frame, uploads) = Plan::new(core, list)?.finish();
+        let timer = if list.is_timed() { Timer::new(core, &mut frame.reads)? } else { None };
+        let staging = Staging::new(generation, &core.pool, &uploads)?;
+        let readback = Readback::new(generation, &core.pool, frame.reads.iter().copied())?;
+        Ok(Self { frame, staging, readback, timer, reads: list.reads() })
     }
 
-    fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) {
+    fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
         if let Some(timer) = &self.timer {
             timer.start(encoder);
         }
-        encode(&self.plan, &self.staging, &self.readback, encoder);
+        encode(&self.frame, &self.staging, &self.readback, encoder);
         if let Some(timer) = &self.timer {
             timer.stop(encoder, &self.readback);
         }
@@ -102,17 +110,47 @@ impl<'p> Ready<'p> {
         self.readback.map(encoder);
     }
 
-    /// After the submission. The plan's buffers go back to the pool here.
-    fn work(self, core: &Core, submission: wgpu::SubmissionIndex, ended: &Ended) -> Work {
-        let trap = self.plan.trap_record().map(|_| self.reads);
+    /// After the submission. The frame's buffers go back to the pool here.
+    fn work(self, core: &Core, submission: wgpu::SubmissionIndex, ended: Ended) -> Work {
+        let trap = self.frame.trap.map(|_| self.reads);
         let clock = self.timer.as_ref().map(|timer| timer.clock(core));
         let generation = Arc::clone(&core.generation);
-        Work::new(
-            InFlight::new(generation, submission, ended.clone(), self.readback),
-            self.reads,
-            trap,
-            clock,
-        )
+        let in_flight = InFlight::new(generation, submission, Some(ended), self.readback);
+        Work::new(in_flight, self.reads, trap, clock)
+    }
+
+    /// Submits it once more, with other bytes in its uploads, waits, and copies its reads. It can be run again
+    /// if this succeeds, or fails by a fault of the program; otherwise it must be dropped.
+    pub(crate) fn run(
+        self,
+        core: &Core,
+        label: Option<&str>,
+        inputs: Option<&[&[u8]]>,
+        timeout: Option<Duration>,
+        outputs: &mut OutputBuffers,
+    ) -> Result<(Self, Result<(), BackendError>), BackendError> {
+        if let Some(inputs) = inputs {
+            self.staging.fill(inputs, PATIENCE)?;
+        }
+        // Nobody asks whether it has ended but a wait with a timeout.
+        let ended = timeout.map(|_| Ended::default());
+        let submission = core.generation.submit(label, |encoder| {
+            self.encode(encoder);
+            if let Some(ended) = &ended {
+                ended.after(encoder);
+            }
+        })?;
+        let Self { frame, staging, readback, timer, reads } = self;
+        let in_flight = InFlight::new(Arc::clone(&core.generation), submission, ended, readback);
+        let trap = frame.trap.map(|_| reads);
+        let work = Work::new(in_flight, reads, trap, None);
+        let result = work.copy(timeout, outputs);
+        if !matches!(result, Ok(()) | Err(BackendError::Trap { .. } | BackendError::LoopLimit { .. })) {
+            return Err(result.err().unwrap_or(BackendError::Timeout { timeout: PATIENCE }));
+        }
+        let readback = work.into_readback();
+        readback.reset();
+        Ok((Self { frame, staging, readback, timer, reads }, result))
     }
 }
 
@@ -120,7 +158,7 @@ impl<'p> Ready<'p> {
 fn send(
     core: &Core,
     label: Option<&str>,
-    ready: &mut [Ready<'_>],
+    ready: &[Ready],
 ) -> Result<(wgpu::SubmissionIndex, Ended), BackendError> {
     let ended = Ended::default();
     let submission = core.generation.submit(label, |encoder| {

@@ -1,12 +1,12 @@
 //! From a command list to steps over wgpu objects. Everything that can be refused is refused here.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use vyre_driver::{BackendError, BufferRef, Command, CommandList, Resource, Span};
 use vyre_lower::kernel::TRAP_WORDS;
 
 use super::dispatch::Launch;
+use super::frame::{Frame, Held, Holder};
 use super::steps::Steps;
 use crate::buffer::{Kind, PoolBuffer};
 use crate::core::Core;
@@ -18,13 +18,13 @@ pub(super) type BufferIndex = usize;
 #[derive(Debug)]
 pub(super) struct Plan<'p> {
     pub(super) core: &'p Core,
-    pub(super) steps: Steps<'p>,
+    pub(super) steps: Steps,
     /// The bytes of each upload.
     pub(super) uploads: Vec<&'p [u8]>,
     /// Offset in its buffer and length of each readback: the list's reads, then the trap record if any kernel
     /// can record a fault, then what a timer adds.
     pub(super) reads: Vec<(u64, u64)>,
-    pub(super) launches: Vec<Launch<'p>>,
+    pub(super) launches: Vec<Launch>,
     /// The buffers: the list's transients first.
     buffers: Vec<Held>,
     /// How many of them are the list's transients; the others have no name in it.
@@ -33,28 +33,6 @@ pub(super) struct Plan<'p> {
     residents: BTreeMap<u64, (Resource, BufferIndex)>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
     trap: Option<BufferIndex>,
-}
-
-/// A buffer that a plan keeps alive.
-#[derive(Debug)]
-struct Held {
-    buffer: Holder,
-    len: u64,
-}
-
-#[derive(Debug)]
-enum Holder {
-    Transient(PoolBuffer),
-    Resident(Arc<PoolBuffer>),
-}
-
-impl Held {
-    fn pool_buffer(&self) -> &PoolBuffer {
-        match &self.buffer {
-            Holder::Transient(buffer) => buffer,
-            Holder::Resident(buffer) => buffer,
-        }
-    }
 }
 
 impl<'p> Plan<'p> {
@@ -171,12 +149,19 @@ impl<'p> Plan<'p> {
         self.buffers[index].len
     }
 
-    /// The list's trap record, if one of its kernels can write it. It is cleared before everything else.
-    pub(super) fn trap_record(&self) -> Option<BufferIndex> {
-        self.trap
+    /// What is left to do, and the host bytes that it starts from.
+    pub(super) fn finish(self) -> (Frame, Vec<&'p [u8]>) {
+        let frame = Frame {
+            steps: self.steps,
+            reads: self.reads,
+            launches: self.launches,
+            buffers: self.buffers,
+            trap: self.trap,
+        };
+        (frame, self.uploads)
     }
 
-    /// The list's trap record, for a kernel that can write it.
+    /// The list's trap record, for a kernel that can write it. It is cleared before everything else.
     pub(super) fn trap(&mut self) -> Result<BufferIndex, BackendError> {
         if let Some(trap) = self.trap {
             return Ok(trap);

@@ -10,7 +10,7 @@ const MOST: u64 = 1 << 23;
 
 /// One thing to encode.
 #[derive(Debug)]
-pub(super) enum Step<'p> {
+pub(super) enum Step {
     /// Copies a staged piece.
     Upload { piece: usize, to: BufferIndex, offset: u64 },
     /// Writes zeros; offset and length are multiples of 4.
@@ -20,7 +20,7 @@ pub(super) enum Step<'p> {
     /// Runs a planned launch several times.
     Dispatch { launch: usize, times: u64 },
     /// Runs one of the backend's own kernels.
-    Builtin(Box<builtin::Step<'p>>),
+    Builtin(Box<builtin::Step>),
     /// Copies into a piece of the readback.
     Read { piece: usize, from: BufferIndex, offset: u64 },
     /// Encodes the next `len` steps `times` times.
@@ -29,8 +29,8 @@ pub(super) enum Step<'p> {
 
 /// The steps of a list.
 #[derive(Debug, Default)]
-pub(super) struct Steps<'p> {
-    steps: Vec<Step<'p>>,
+pub(super) struct Steps {
+    steps: Vec<Step>,
     /// Up to here nothing is merged with what follows: repetitions end there.
     sealed: usize,
 }
@@ -42,16 +42,16 @@ pub(super) struct Mark {
     sealed: usize,
 }
 
-impl<'p> Steps<'p> {
+impl Steps {
     pub(super) fn with_capacity(steps: usize) -> Self {
         Self { steps: Vec::with_capacity(steps), sealed: 0 }
     }
 
-    pub(super) fn as_slice(&self) -> &[Step<'p>] {
+    pub(super) fn as_slice(&self) -> &[Step] {
         &self.steps
     }
 
-    pub(super) fn push(&mut self, step: Step<'p>) {
+    pub(super) fn push(&mut self, step: Step) {
         self.steps.push(step);
     }
 
@@ -116,7 +116,7 @@ impl<'p> Steps<'p> {
 }
 
 /// How many commands the steps encode. Repetitions nest as deep as the contract allows, and no deeper.
-fn count(mut steps: &[Step<'_>]) -> u64 {
+fn count(mut steps: &[Step]) -> u64 {
     let mut total = 0_u64;
     while let Some((step, rest)) = steps.split_first() {
         let commands = match *step {
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     /// A short form: `d0*3` is three runs of launch 0, `c` a clear, `(…)*n` a repetition.
-    fn show(steps: &[Step<'_>]) -> String {
+    fn show(steps: &[Step]) -> String {
         let mut out = Vec::new();
         let mut rest = steps;
         while let Some((step, after)) = rest.split_first() {
@@ -159,7 +159,7 @@ mod tests {
         out.join(" ")
     }
 
-    const CLEAR: Step<'static> = Step::Clear { to: 0, offset: 0, len: 4 };
+    const CLEAR: Step = Step::Clear { to: 0, offset: 0, len: 4 };
 
     #[test]
     fn runs_of_one_launch_are_one_step() {

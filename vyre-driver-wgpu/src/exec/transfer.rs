@@ -100,7 +100,7 @@ impl<'p> Plan<'p> {
         Ok(())
     }
 
-    fn push_builtins(&mut self, steps: Vec<builtin::Step<'p>>) {
+    fn push_builtins(&mut self, steps: Vec<builtin::Step>) {
         for step in steps {
             self.steps.push(Step::Builtin(Box::new(step)));
         }

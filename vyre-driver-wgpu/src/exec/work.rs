@@ -6,7 +6,7 @@ use vyre_driver::{BackendError, Completion, Finished, Visitor};
 use vyre_lower::kernel::TRAP_LOOP_LIMIT;
 
 use super::timer::Clock;
-use crate::buffer::host_copy;
+use crate::buffer::{Readback, host_copy};
 use crate::completion::InFlight;
 use crate::trace;
 
@@ -44,6 +44,25 @@ impl Work {
         })?
     }
 
+    /// Waits, and copies the list's reads. Large ones are copied by several threads.
+    pub(super) fn copy(
+        &self,
+        timeout: Option<Duration>,
+        outputs: &mut Vec<Vec<u8>>,
+    ) -> Result<(), BackendError> {
+        self.settle(timeout)?;
+        outputs.resize_with(self.reads, Vec::new);
+        for (piece, output) in outputs.iter_mut().enumerate() {
+            self.in_flight.piece(piece, |mapped| host_copy::to_vec(output, mapped))?;
+        }
+        Ok(())
+    }
+
+    /// After the end: the readback, for another submission.
+    pub(super) fn into_readback(self) -> Readback {
+        self.in_flight.into_readback()
+    }
+
     /// After [`Self::settle`].
     fn finished(&self) -> Result<Finished, BackendError> {
         let read = |clock: Clock| self.in_flight.piece(clock.piece(), |bytes| clock.read(bytes));
@@ -76,7 +95,6 @@ impl Completion for Work {
         self.finished()
     }
 
-    /// Large reads are copied by several threads.
     fn wait_into(
         self: Box<Self>,
         timeout: Option<Duration>,
@@ -90,6 +108,7 @@ impl Completion for Work {
             self.in_flight.piece(piece, |mapped| host_copy::to_vec(output, mapped))?;
         }
         trace::handed(&span, outputs.iter().map(Vec::len).sum());
+        self.copy(timeout, outputs)?;
         self.finished()
     }
 }

@@ -1,0 +1,55 @@
+//! A list ready to encode, as often as wanted: nothing in it refers to the list it was made from.
+
+use std::sync::Arc;
+
+use super::dispatch::Launch;
+use super::plan::BufferIndex;
+use super::steps::Steps;
+use crate::buffer::PoolBuffer;
+
+/// Everything that encoding needs, but the host's bytes.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) steps: Steps,
+    /// Offset in its buffer and length of each readback: the list's reads, then the trap record if any kernel
+    /// can record a fault.
+    pub(super) reads: Vec<(u64, u64)>,
+    pub(super) launches: Vec<Launch>,
+    pub(super) buffers: Vec<Held>,
+    /// The trap record, which is cleared before everything else.
+    pub(super) trap: Option<BufferIndex>,
+}
+
+impl Frame {
+    #[allow(clippy::indexing_slicing, reason = "positions come from the plan, which has these buffers")]
+    pub(super) fn held(&self, index: BufferIndex) -> &Held {
+        &self.buffers[index]
+    }
+
+    pub(super) fn buffer(&self, index: BufferIndex) -> &wgpu::Buffer {
+        self.held(index).pool_buffer().buffer()
+    }
+}
+
+/// A buffer that is kept alive.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) buffer: Holder,
+    /// The bytes that its owner asked for.
+    pub(super) len: u64,
+}
+
+#[derive(Debug)]
+pub(super) enum Holder {
+    Transient(PoolBuffer),
+    Resident(Arc<PoolBuffer>),
+}
+
+impl Held {
+    pub(super) fn pool_buffer(&self) -> &PoolBuffer {
+        match &self.buffer {
+            Holder::Transient(buffer) => buffer,
+            Holder::Resident(buffer) => buffer,
+        }
+    }
+}
