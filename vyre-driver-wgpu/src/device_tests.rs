@@ -266,7 +266,7 @@ fn fills_and_copies_of_any_bytes_touch_no_others() {
                 {
                     let mut pass = encoder.begin_compute_pass(&Default::default());
                     for step in fill.iter().chain(&copy) {
-                        pass.set_pipeline(&step.kernel.pipeline);
+                        pass.set_pipeline(&step.pipeline);
                         pass.set_bind_group(0, &step.group, &[]);
                         pass.dispatch_workgroups(step.workgroups, 1, 1);
                     }

@@ -51,6 +51,10 @@ impl WgpuBackend {
 
 /// The bytes of an output as values.
 fn as_slice<T: Pod>(output: usize, bytes: &[u8]) -> Result<&[T], BackendError> {
+    // No bytes may lie anywhere.
+    if bytes.is_empty() {
+        return Ok(&[]);
+    }
     bytemuck::try_cast_slice(bytes).map_err(|error| BackendError::OutputLayout {
         output,
         bytes: bytes.len(),

@@ -8,6 +8,8 @@
 
 use vyre_driver_wgpu::wgpu;
 
+/// A process that starts with its pipeline on disk.
+pub(crate) mod warm;
 /// The shaders.
 pub(crate) mod wgsl;
 
@@ -34,6 +36,20 @@ impl RawJob {
         groups: [u32; 3],
         read_back: u64,
     ) -> Self {
+        Self::cached(device, queue, source, sizes, groups, read_back, None)
+    }
+
+    /// The same with a pipeline cache.
+    #[allow(clippy::too_many_arguments, reason = "one of them is a cache that one caller has")]
+    fn cached(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        source: &str,
+        sizes: &[u64],
+        groups: [u32; 3],
+        read_back: u64,
+        cache: Option<&wgpu::PipelineCache>,
+    ) -> Self {
         let module = {
             let descriptor =
                 wgpu::ShaderModuleDescriptor { label: None, source: wgpu::ShaderSource::Wgsl(source.into()) };
@@ -50,7 +66,7 @@ impl RawJob {
                 zero_initialize_workgroup_memory: false,
                 ..Default::default()
             },
-            cache: None,
+            cache,
         });
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         let make = |size: u64, usage| {

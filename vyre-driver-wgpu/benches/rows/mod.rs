@@ -3,6 +3,9 @@
 mod kernels;
 #[path = "../raw/mod.rs"]
 mod raw;
+mod warm;
+
+pub(crate) use warm::{Child, Side};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,11 +62,13 @@ pub(crate) struct Effort {
 pub(crate) fn run(
     backend: &WgpuBackend,
     effort: Effort,
+    child: Child<'_>,
     done: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [&dyn Fn() -> Result<Row, BackendError>; 8] = [
-        &|| bench.tiny(),
+    let rows: [&dyn Fn() -> Result<Row, BackendError>; 11] = [
+        &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true),
+        &|| bench.tiny("tiny dispatch, host in and out", false),
         &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20),
         &|| bench.saxpy("saxpy 16 M, host in and out", 1 << 24),
         &|| {
@@ -74,9 +79,11 @@ pub(crate) fn run(
             )
         },
         &|| bench.resident_saxpy("resident saxpy 16 M (raw: one vec4 per invocation)", wgsl::SAXPY_VEC4, 4),
-        &|| bench.sequence(),
+        &|| bench.sequence("sequence of 1,000 resident dispatches, one submission", false),
+        &|| bench.sequence("one resident dispatch repeated 1,000 times, one submission", true),
         &|| bench.reduction(),
         &|| bench.matmul(),
+        &|| bench.warm_start(child),
     ];
     let mut all = Vec::new();
     for row in rows {
@@ -151,29 +158,26 @@ impl Bench<'_> {
         Ok(Row { name, asked, vyre: median(ours), raw: median(theirs), pairs, correct })
     }
 
-    fn tiny(&self) -> Result<Row, BackendError> {
-        let source = words(64);
-        let input: Vec<u8> = bytemuck::cast_slice(&source).to_vec();
-        let expected: Vec<u32> = source.iter().map(|w| w + 1).collect();
-        let expected: &[u8] = bytemuck::cast_slice(&expected);
+    fn tiny(&self, name: &'static str, compiled: bool) -> Result<Row, BackendError> {
+        let (input, expected) = tiny_bytes();
         let program = kernels::tiny()?;
         let config = DispatchConfig::default();
+        let pipeline = self.backend.compile_persistent(&program, &config)?;
         let job = self.job(wgsl::TINY, &[256, 256], [1, 1, 1], 256);
-        let mut out = Vec::new();
+        let (mut out, mut outputs) = (Vec::new(), Vec::new());
         job.upload(0, &input);
         job.run_and_read(&mut out);
-        let ours = self.backend.dispatch_checked(&program, &[&input], &config)?;
-        let correct = out == expected && ours == [expected.to_vec()];
-        self.time(
-            "tiny dispatch, host in and out",
-            1.05,
-            correct,
-            &mut || self.backend.dispatch_checked(&program, &[&input], &config).map(drop),
-            &mut || {
-                job.upload(0, &input);
-                job.run_and_read(&mut out);
-            },
-        )
+        let mut ours = || {
+            if compiled {
+                return pipeline.dispatch_into(&[&input], &mut outputs).map(|()| outputs == [&*expected]);
+            }
+            Ok(self.backend.dispatch_checked(&program, &[&input], &config)? == [&*expected])
+        };
+        let correct = out == expected && ours()?;
+        self.time(name, 1.05, correct, &mut || ours().map(drop), &mut || {
+            job.upload(0, &input);
+            job.run_and_read(&mut out);
+        })
     }
 
     fn saxpy(&self, name: &'static str, n: usize) -> Result<Row, BackendError> {
@@ -228,7 +232,7 @@ impl Bench<'_> {
         self.time(name, 1.02, correct, &mut || ours.run(&once), &mut || job.run(1))
     }
 
-    fn sequence(&self) -> Result<Row, BackendError> {
+    fn sequence(&self, name: &'static str, repeated: bool) -> Result<Row, BackendError> {
         let n = 1usize << 12;
         let (x, y) = (vec![1.0f32; n], vec![0.0f32; n]);
         let ours = Resident::new(
@@ -242,7 +246,12 @@ impl Bench<'_> {
         let job = self.job(wgsl::SAXPY_VEC4, &[bytes, bytes], folded(n as u64 / 4), bytes);
         job.upload(0, bytemuck::cast_slice(&x));
         job.upload(1, bytemuck::cast_slice(&y));
-        let list = ours.list(1_000);
+        let mut list = ours.list(if repeated { 1 } else { 1_000 });
+        if repeated {
+            let commands = list.commands().to_vec();
+            list = CommandList::new();
+            list.push(Command::Repeat { commands, count: 1_000 });
+        }
         job.run(1_000);
         ours.run(&list)?;
         let mut out = Vec::new();
@@ -251,15 +260,9 @@ impl Bench<'_> {
         // Each run adds 2: exact in f32 far beyond this.
         let expected = vec![2_002.0f32; n];
         let correct = out == bytemuck::cast_slice::<_, u8>(&expected) && ours.read(1)? == out;
-        self.time(
-            "sequence of 1,000 resident dispatches, one submission",
-            1.02,
-            correct,
-            &mut || ours.run(&list),
-            &mut || {
-                job.run(1_000);
-            },
-        )
+        self.time(name, 1.02, correct, &mut || ours.run(&list), &mut || {
+            job.run(1_000);
+        })
     }
 
     fn reduction(&self) -> Result<Row, BackendError> {
@@ -321,6 +324,13 @@ impl Bench<'_> {
         let correct = out == result && right(0) && right(n / 2) && right(n - 1);
         self.time("tiled matmul, f32, resident", 1.02, correct, &mut || ours.run(&once), &mut || job.run(1))
     }
+}
+
+/// What the tiny program takes and gives.
+fn tiny_bytes() -> (Vec<u8>, Vec<u8>) {
+    let source = words(64);
+    let expected: Vec<u32> = source.iter().map(|w| w + 1).collect();
+    (bytemuck::cast_slice(&source).to_vec(), bytemuck::cast_slice(&expected).to_vec())
 }
 
 fn params() -> Params {

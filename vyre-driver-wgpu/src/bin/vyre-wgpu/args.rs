@@ -92,6 +92,7 @@ mod files {
     use lexopt::prelude::*;
 
     use super::{CliError, Command, common};
+    use crate::rows::Side;
 
     /// The files and values that a run takes.
     #[derive(Default)]
@@ -139,15 +140,19 @@ mod files {
         pub(crate) seconds: u64,
         pub(crate) trace: Option<PathBuf>,
         pub(crate) json: bool,
+        /// Makes this a child process of the warm start's row. Not for users.
+        pub(crate) first_result: Option<Side>,
     }
 
     pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
         let mut bench = Bench { seconds: 3, trace: None, json: false };
+        let mut bench = Bench { seconds: 3, json: false, first_result: None };
         while let Some(argument) = parser.next()? {
             match argument {
                 Long("seconds") => bench.seconds = number(&mut parser, "--seconds", "a whole number")?,
                 Long("trace") => bench.trace = Some(PathBuf::from(parser.value()?)),
                 Long("json") => bench.json = true,
+                Long("first-result") => bench.first_result = Side::named(&parser.value()?.string()?),
                 other => return common(other),
             }
         }
