@@ -44,9 +44,9 @@ mod resident;
 mod seam;
 mod speculative;
 mod stats;
+mod streaming;
 mod tiles;
 mod trace;
-mod streaming;
 #[allow(unsafe_code, reason = "the one module that may: each call carries its argument")]
 mod trusted;
 
@@ -60,10 +60,10 @@ pub use pipeline::WgpuPipeline;
 #[doc(hidden)]
 pub use seam::{Fault, Site};
 pub use stats::{CacheStats, WgpuBackendStats};
+pub use streaming::HostIngressStream;
 /// The shader IR that programs are lowered to.
 pub use vyre_emit_naga::naga;
 #[cfg(feature = "parity-testing")]
 pub use vyre_spec::ops::UnaryOp as UnOp;
-pub use streaming::HostIngressStream;
 /// The graphics layer whose types this crate's methods give.
 pub use wgpu;

@@ -50,8 +50,8 @@ pub use pipeline::{CompiledPipeline, Completion, Finished, PipelineCacheSnapshot
 pub use reference::{REFERENCE_BACKEND_ID, ReferenceBackend};
 pub use registry::{BackendRegistration, backend_registration, backend_registrations};
 pub use resource::{BackendInstance, Resource};
-pub use sugar::memory::dispatch as dispatch_memory;
 pub use sugar::host::host_list;
+pub use sugar::memory::dispatch as dispatch_memory;
 pub use target::{
     Materializer, PayloadError, PayloadKernel, PayloadKey, PayloadProgram, TargetCompiler, TargetPayload,
 };

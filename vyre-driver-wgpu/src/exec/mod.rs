@@ -32,9 +32,6 @@ pub(crate) use work::Work;
 pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, BackendError> {
     let span = trace::submit(list);
     let _in = span.enter();
-    let mut ready = Ready::new(core, list)?;
-    let (submission, ended) = send(core, list.label(), std::slice::from_mut(&mut ready))?;
-    let work = ready.work(core, submission, &ended);
     let ready = Ready::new(core, list)?;
     let (submission, ended) = send(core, list.label(), std::slice::from_ref(&ready))?;
     let work = ready.work(core, submission, ended);
@@ -52,7 +49,7 @@ pub(crate) fn submit_each(
     let mut ready = Vec::with_capacity(lists.len());
     let mut refused = Vec::with_capacity(lists.len());
     for list in lists {
-        match Ready::new(core, list) {
+        match trace::submit(list).in_scope(|| Ready::new(core, list)) {
             Ok(one) => {
                 ready.push(one);
                 refused.push(None);

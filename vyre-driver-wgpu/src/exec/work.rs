@@ -51,10 +51,13 @@ impl Work {
         outputs: &mut Vec<Vec<u8>>,
     ) -> Result<(), BackendError> {
         self.settle(timeout)?;
+        let span = trace::readback(self.reads);
+        let _in = span.enter();
         outputs.resize_with(self.reads, Vec::new);
         for (piece, output) in outputs.iter_mut().enumerate() {
             self.in_flight.piece(piece, |mapped| host_copy::to_vec(output, mapped))?;
         }
+        trace::handed(&span, outputs.iter().map(Vec::len).sum());
         Ok(())
     }
 
@@ -100,14 +103,6 @@ impl Completion for Work {
         timeout: Option<Duration>,
         outputs: &mut Vec<Vec<u8>>,
     ) -> Result<Finished, BackendError> {
-        self.settle(timeout)?;
-        let span = trace::readback(self.reads);
-        let _in = span.enter();
-        outputs.resize_with(self.reads, Vec::new);
-        for (piece, output) in outputs.iter_mut().enumerate() {
-            self.in_flight.piece(piece, |mapped| host_copy::to_vec(output, mapped))?;
-        }
-        trace::handed(&span, outputs.iter().map(Vec::len).sum());
         self.copy(timeout, outputs)?;
         self.finished()
     }

@@ -122,8 +122,9 @@ fn pipeline(
         generation: core.generation.number,
         program,
         options: None,
-        plain,
-        folded: OnceLock::from(folded),
+        plain: Arc::new(plain),
+        folded: Arc::new(OnceLock::from(folded)),
+        persistent: None,
     }))
 }
 

@@ -145,8 +145,7 @@ mod files {
     }
 
     pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
-        let mut bench = Bench { seconds: 3, trace: None, json: false };
-        let mut bench = Bench { seconds: 3, json: false, first_result: None };
+        let mut bench = Bench { seconds: 3, trace: None, json: false, first_result: None };
         while let Some(argument) = parser.next()? {
             match argument {
                 Long("seconds") => bench.seconds = number(&mut parser, "--seconds", "a whole number")?,
