@@ -34,6 +34,7 @@ pub(crate) fn dispatch(
     output_size: usize,
     workgroup_size: u32,
 ) -> Result<Vec<u8>, BackendError> {
+    core.generation.check()?;
     let pipeline = pipeline(core, wgsl, workgroup_size)?;
     let words = output_size.div_ceil(4);
     let words = u32::try_from(words).map_err(|_| BackendError::Limit {
