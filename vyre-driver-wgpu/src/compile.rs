@@ -10,13 +10,13 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::opt::optimize;
 use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
-use vyre_lower::{LowerError, lower};
+use vyre_lower::{LowerError, Lowered, lower_all};
 use vyre_spec::{CompileOptions, DeviceProfile};
 
 use crate::core::Core;
-use crate::ir::WgpuProgram;
+use crate::ir::{LoweringError, WgpuProgram};
 use crate::kernel::{Binding, Code, Kernel, load, takes_spirv};
-use crate::pipeline::{Compiled, WgpuPipeline};
+use crate::pipeline::{Compiled, Form, WgpuPipeline};
 use crate::trace;
 use crate::trusted::EntryPoint;
 
@@ -56,15 +56,29 @@ pub(crate) fn build(
     core: &Core,
     program: &Checked<Program>,
     options: &CompileOptions,
-) -> Result<Compiled, BackendError> {
+) -> Result<Form, BackendError> {
     let profile = &core.profile;
-    let WgpuProgram { descriptor, emitted } =
-        WgpuProgram::lower(program, profile, options).map_err(|error| error.on(&profile.name))?;
+    let lowered = descriptors(program, profile, options);
+    let Lowered { kernels, schedule } =
+        lowered.map_err(|error| LoweringError::from(error).on(&profile.name))?;
+    let mut kernels = kernels.into_iter().map(|kernel| compiled(core, program.name(), kernel));
+    // There is a first: lowering makes at least one.
+    let first = kernels.next().unwrap_or_else(|| {
+        Err(BackendError::Driver { doing: "lowering", message: "a program became no kernel".to_owned() })
+    })?;
+    let rest: Vec<_> = kernels.collect::<Result<_, _>>()?;
+    Ok(if schedule.is_trivial() { Form::one(first) } else { Form::several(first, rest, schedule) })
+}
+
+/// Emits a kernel, and compiles it on the device.
+fn compiled(core: &Core, label: &str, descriptor: VerifiedKernel) -> Result<Compiled, BackendError> {
+    let program = WgpuProgram::emit(descriptor).map_err(|error| error.on(&core.profile.name))?;
+    let WgpuProgram { descriptor, emitted } = program;
     let words = match takes_spirv(&core.generation) {
         true => Some(spirv(&emitted)?),
         false => None,
     };
-    let kernel = assemble(core, program.name(), &descriptor, emitted, words.as_deref())?;
+    let kernel = assemble(core, label, &descriptor, emitted, words.as_deref())?;
     Ok(Compiled::new(kernel, descriptor))
 }
 
@@ -109,14 +123,23 @@ pub(crate) fn immediate_bytes(descriptor: &KernelDescriptor) -> u32 {
 
 /// What a program becomes before it is emitted. Public for the `vyre-wgpu` command, which shows it.
 #[doc(hidden)]
-pub fn descriptor(
+pub fn descriptors(
+    program: &Checked<Program>,
+    profile: &DeviceProfile,
+    options: &CompileOptions,
+) -> Result<Lowered, LowerError> {
+    // Declarations stay as they are, so launches are computed from the program as it was given.
+    let optimized = if options.optimize { optimize(program) } else { program.clone() };
+    lower_all(&optimized, profile, options)
+}
+
+/// The one kernel that a program becomes.
+pub(crate) fn descriptor(
     program: &Checked<Program>,
     profile: &DeviceProfile,
     options: &CompileOptions,
 ) -> Result<VerifiedKernel, LowerError> {
-    // Declarations stay as they are, so launches are computed from the program as it was given.
-    let optimized = if options.optimize { optimize(program) } else { program.clone() };
-    lower(&optimized, profile, options)
+    descriptors(program, profile, options)?.single()
 }
 
 pub(crate) fn kind(kind: BindingKind) -> Binding {

@@ -30,7 +30,11 @@ impl WgpuProgram {
         profile: &DeviceProfile,
         options: &CompileOptions,
     ) -> Result<Self, LoweringError> {
-        let descriptor = compile::descriptor(program, profile, options)?;
+        Self::emit(compile::descriptor(program, profile, options)?)
+    }
+
+    /// Emits a kernel.
+    pub(crate) fn emit(descriptor: VerifiedKernel) -> Result<Self, LoweringError> {
         let emitted = emit(&descriptor)?;
         Ok(Self { descriptor, emitted })
     }
@@ -93,6 +97,9 @@ impl LoweringError {
             }
             Self::Lower(LowerError::EmptyWorkgroup { .. }) => {
                 BackendError::Config { field: "workgroup_size", why: text }
+            }
+            Self::Lower(error @ LowerError::GridSyncTripCount { .. }) => {
+                BackendError::GridSyncTripCount { what: text, remedy: error.help() }
             }
             Self::Lower(LowerError::Verify(_)) => BackendError::Driver { doing: "lowering", message: text },
             Self::Lower(error) => {

@@ -54,7 +54,7 @@ pub use acquire::{AdapterReport, Choice, Refusal};
 pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
 pub use capabilities::CapabilityLine;
 #[doc(hidden)]
-pub use compile::descriptor;
+pub use compile::descriptors;
 pub use ir::{LoweringError, WgpuIR, WgpuProgram};
 pub use pipeline::WgpuPipeline;
 #[doc(hidden)]

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use vyre_driver::{BackendError, BackendInstance, CompiledPipeline};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
+use vyre_lower::grid_sync::Schedule;
 use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_spec::CompileOptions;
 
@@ -29,6 +30,45 @@ impl Compiled {
     }
 }
 
+/// The kernels of a program, and the order in which they run.
+#[derive(Debug)]
+pub(crate) struct Form {
+    first: Compiled,
+    rest: Vec<Compiled>,
+    /// How to run them; without it, the first runs once.
+    schedule: Option<Schedule>,
+}
+
+impl Form {
+    /// One kernel, which runs once.
+    pub(crate) fn one(kernel: Compiled) -> Self {
+        Self { first: kernel, rest: Vec::new(), schedule: None }
+    }
+
+    /// Several kernels.
+    pub(crate) fn several(first: Compiled, rest: Vec<Compiled>, schedule: Schedule) -> Self {
+        Self { first, rest, schedule: Some(schedule) }
+    }
+
+    /// The first kernel; all have its workgroup size and grid.
+    pub(crate) fn first(&self) -> &Compiled {
+        &self.first
+    }
+
+    /// A kernel, by position.
+    pub(crate) fn kernel(&self, position: usize) -> Option<&Compiled> {
+        match position.checked_sub(1) {
+            None => Some(&self.first),
+            Some(position) => self.rest.get(position),
+        }
+    }
+
+    /// How to run the kernels, unless there is one that runs once.
+    pub(crate) fn schedule(&self) -> Option<&Schedule> {
+        self.schedule.as_ref()
+    }
+}
+
 /// A program that this backend has compiled.
 ///
 /// It has two forms: one that dispatches the grid as it is, and one, made when it is first needed, for
@@ -40,8 +80,8 @@ pub struct WgpuPipeline {
     pub(crate) program: Checked<Program>,
     /// How the folded form is compiled, or `None` where the code is the caller's own.
     pub(crate) options: Option<CompileOptions>,
-    pub(crate) plain: Arc<Compiled>,
-    pub(crate) folded: Arc<OnceLock<Compiled>>,
+    pub(crate) plain: Arc<Form>,
+    pub(crate) folded: Arc<OnceLock<Form>>,
     /// Where `compile_persistent` made it: its launches.
     pub(crate) persistent: Option<Persistent>,
 }
@@ -67,8 +107,8 @@ impl WgpuPipeline {
     /// The folded form, made by `compile` if it does not exist yet.
     pub(crate) fn folded(
         &self,
-        compile: impl FnOnce(&CompileOptions) -> Result<Compiled, BackendError>,
-    ) -> Result<&Compiled, BackendError> {
+        compile: impl FnOnce(&CompileOptions) -> Result<Form, BackendError>,
+    ) -> Result<&Form, BackendError> {
         if let Some(folded) = self.folded.get() {
             return Ok(folded);
         }

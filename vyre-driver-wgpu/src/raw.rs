@@ -18,7 +18,7 @@ use wgpu::naga;
 use crate::core::Core;
 use crate::exec;
 use crate::kernel::{self, Code, Kernel};
-use crate::pipeline::{Compiled, WgpuPipeline};
+use crate::pipeline::{Compiled, Form, WgpuPipeline};
 
 /// The shader's entry point.
 const ENTRY: &str = "main";
@@ -82,7 +82,7 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
         generation: core.generation.number,
         program: interface(workgroup_size)?,
         options: None,
-        plain: Arc::new(Compiled::new(kernel, descriptor)),
+        plain: Arc::new(Form::one(Compiled::new(kernel, descriptor))),
         folded: Arc::new(OnceLock::new()),
         persistent: None,
     };

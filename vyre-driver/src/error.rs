@@ -169,6 +169,14 @@ pub enum BackendError {
     /// A target payload is refused.
     #[error(transparent)]
     Payload(#[from] PayloadError),
+    /// A barrier of the whole grid stands in a loop that the host cannot unroll.
+    #[error("{what}")]
+    GridSyncTripCount {
+        /// The barrier, the loop, and why.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The program recorded a fault.
     #[error("the program trapped with code {code} in invocation {invocation}, address {address}")]
     Trap {
@@ -254,6 +262,7 @@ impl BackendError {
             Self::Aliasing { .. } => "B108",
             Self::OutputTooLarge { .. } => "B109",
             Self::Limit { .. } => "B110",
+            Self::GridSyncTripCount { .. } => "B113",
             Self::Payload(_) => "B120",
             Self::WrongLength { .. } => "B111",
             Self::SpeculationTail { .. } => "B112",
@@ -276,7 +285,9 @@ impl BackendError {
             Self::BackendNotLinked { id, .. } => {
                 format!("a backend that is only listed in Cargo.toml is not linked: `use` its crate in the program (for `wgpu`, `use vyre_driver_wgpu as _;`), or correct the id `{id}`")
             }
-            Self::NoDevice { remedy, .. } | Self::Unsupported { remedy, .. } => remedy.clone(),
+            Self::NoDevice { remedy, .. }
+            | Self::Unsupported { remedy, .. }
+            | Self::GridSyncTripCount { remedy, .. } => remedy.clone(),
             Self::Environment { name, expected, .. } => format!("set {name} to {expected}, or unset it"),
             Self::NoFacet { .. } => "compile programs on the opened backend, or use another backend".into(),
             Self::InvalidProgram { .. } => "mend each finding; `vyre-wgpu check FILE` shows them in the text".into(),

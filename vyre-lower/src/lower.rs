@@ -30,6 +30,21 @@ pub struct Lowered {
     pub schedule: Schedule,
 }
 
+impl Lowered {
+    /// The kernel of a program that becomes one.
+    ///
+    /// # Errors
+    /// [`LowerError::SeveralKernels`].
+    pub fn single(mut self) -> Result<VerifiedKernel, LowerError> {
+        match (self.kernels.pop(), self.schedule.is_trivial()) {
+            (Some(kernel), true) => Ok(kernel),
+            (last, _) => {
+                Err(LowerError::SeveralKernels { kernels: self.kernels.len() + usize::from(last.is_some()) })
+            }
+        }
+    }
+}
+
 /// Lowers a program for a device to one kernel, as [`lower_all`] does.
 ///
 /// # Errors
@@ -39,11 +54,7 @@ pub fn lower(
     profile: &DeviceProfile,
     options: &CompileOptions,
 ) -> Result<VerifiedKernel, LowerError> {
-    let mut kernels = lower_all(program, profile, options)?.kernels;
-    match kernels.pop() {
-        Some(kernel) if kernels.is_empty() => Ok(kernel),
-        _ => Err(LowerError::SeveralKernels { kernels: kernels.len() + 1 }),
-    }
+    lower_all(program, profile, options)?.single()
 }
 
 /// Lowers a program for a device. A program with grid barriers becomes several kernels.

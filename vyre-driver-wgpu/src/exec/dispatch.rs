@@ -7,13 +7,13 @@ use vyre_lower::kernel::{Grid, Role};
 use super::plan::{BufferIndex, Plan};
 use crate::compile;
 use crate::kernel::Bound;
-use crate::pipeline::{Compiled, WgpuPipeline};
+use crate::pipeline::{Compiled, Form, WgpuPipeline};
 
 /// A dispatch, ready to encode.
 #[derive(Debug)]
 pub(super) struct Launch {
-    /// What it was made from: an equal command needs no work of its own.
-    command: DispatchCommand,
+    /// What it was made from, if that has one kernel: an equal command needs no work of its own.
+    pub(super) command: Option<DispatchCommand>,
     pub(super) pipeline: wgpu::ComputePipeline,
     pub(super) group: wgpu::BindGroup,
     pub(super) immediates: Vec<u32>,
@@ -26,7 +26,7 @@ const REMEMBERED: usize = 4;
 impl<'p> Plan<'p> {
     pub(super) fn dispatch(&mut self, command: &'p DispatchCommand) -> Result<(), BackendError> {
         let mut latest = self.launches.iter().enumerate().rev().take(REMEMBERED);
-        if let Some((launch, _)) = latest.find(|(_, launch)| launch.command == *command) {
+        if let Some((launch, _)) = latest.find(|(_, launch)| launch.command.as_ref() == Some(command)) {
             self.steps.dispatch(launch);
             return Ok(());
         }
@@ -34,14 +34,18 @@ impl<'p> Plan<'p> {
         let pipeline = self.own(command)?;
         let buffers = self.bound(command)?;
         let resolved = command.resolved()?;
-        let (compiled, grid) = self.form(pipeline, resolved)?;
+        let (form, grid) = self.form(pipeline, resolved)?;
         if grid.is_empty() {
             return Ok(());
         }
+        if let Some(schedule) = form.schedule() {
+            return self.scheduled(command, form, schedule, &buffers, &grid);
+        }
+        let compiled = form.first();
         let words = compiled.descriptor().launch.encode(resolved, &grid);
         let group = self.group(compiled, command, &buffers, &words)?;
         let immediates = if compiled.descriptor().launch.immediates { words } else { Vec::new() };
-        let (command, pipeline) = (command.clone(), compiled.kernel.pipeline.clone());
+        let (command, pipeline) = (Some(command.clone()), compiled.kernel.pipeline.clone());
         self.launches.push(Launch { command, pipeline, group, immediates, grid: grid.dispatch });
         self.steps.dispatch(self.launches.len() - 1);
         Ok(())
@@ -91,17 +95,17 @@ impl<'p> Plan<'p> {
         &self,
         pipeline: &'p WgpuPipeline,
         resolved: &ResolvedLaunch,
-    ) -> Result<(&'p Compiled, Grid), BackendError> {
+    ) -> Result<(&'p Form, Grid), BackendError> {
         let most = self.core.profile.max_workgroups_per_axis;
-        let grid = pipeline.plain.descriptor().grid(resolved, most)?;
+        let grid = pipeline.plain.first().descriptor().grid(resolved, most)?;
         if !grid.needs_folding {
             return Ok((&pipeline.plain, grid));
         }
         let folded = pipeline.folded(|options| compile::build(self.core, &pipeline.program, options))?;
-        Ok((folded, folded.descriptor().grid(resolved, most)?))
+        Ok((folded, folded.first().descriptor().grid(resolved, most)?))
     }
 
-    fn group(
+    pub(super) fn group(
         &mut self,
         compiled: &Compiled,
         command: &DispatchCommand,
@@ -125,7 +129,7 @@ impl<'p> Plan<'p> {
                 }
                 Role::Trap => (trap?, self.len(trap?)),
                 Role::LaunchData => (data?, self.len(data?)),
-                Role::Scratch => return None,
+                Role::Scratch => (self.scratch?, self.len(self.scratch?)),
             };
             Some(Bound { buffer: self.pool_buffer(index), bytes })
         });

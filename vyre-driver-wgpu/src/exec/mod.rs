@@ -6,6 +6,7 @@
 mod dispatch;
 mod encode;
 mod frame;
+mod grid;
 mod plan;
 mod steps;
 mod timer;

@@ -31,6 +31,8 @@ pub(super) struct Plan<'p> {
     transients: usize,
     /// The residents and their positions in `buffers`, by slot.
     residents: BTreeMap<u64, (Resource, BufferIndex)>,
+    /// The words that live across grid barriers, which the list's dispatches use one after the other.
+    pub(super) scratch: Option<BufferIndex>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
     trap: Option<BufferIndex>,
 }
@@ -46,6 +48,7 @@ impl<'p> Plan<'p> {
             buffers: Vec::with_capacity(list.transients().len()),
             transients: list.transients().len(),
             residents: BTreeMap::new(),
+            scratch: None,
             trap: None,
         };
         for &len in list.transients() {

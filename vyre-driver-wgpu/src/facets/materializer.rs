@@ -18,7 +18,7 @@ use crate::backend::{WGPU_BACKEND_ID, WgpuBackend};
 use crate::compile::immediate_bytes;
 use crate::core::Core;
 use crate::kernel::{Binding, Code, Kernel, load, takes_spirv};
-use crate::pipeline::{Compiled, WgpuPipeline};
+use crate::pipeline::{Compiled, Form, WgpuPipeline};
 use crate::trusted::EntryPoint;
 
 /// The materializer of this backend.
@@ -122,8 +122,8 @@ fn pipeline(
         generation: core.generation.number,
         program,
         options: None,
-        plain: Arc::new(plain),
-        folded: Arc::new(OnceLock::from(folded)),
+        plain: Arc::new(Form::one(plain)),
+        folded: Arc::new(OnceLock::from(Form::one(folded))),
         persistent: None,
     }))
 }

@@ -61,8 +61,9 @@ fn config(backend: &dyn VyreBackend, seed: u64) -> GenConfig {
         subgroup_size: profile.subgroup_size.filter(|_| subgroups),
         traps: seed.is_multiple_of(5),
         nodes: if seed.is_multiple_of(7) { 80 } else { 30 },
-        // The trap record takes a binding of its own.
-        max_buffers: profile.max_storage_bindings.saturating_sub(1).clamp(1, 6),
+        // The trap record and what crosses grid barriers take bindings of their own.
+        max_buffers: profile.max_storage_bindings.saturating_sub(2).clamp(1, 6),
+        grid_barriers: seed.is_multiple_of(4),
         ..GenConfig::default()
     }
 }

@@ -47,19 +47,15 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// The words that a launch needs, or `None` if they are more than 2^32 - 1: kernels address them by `u32`.
-    pub fn words(&self, workgroups: [u32; 3], workgroup_size: [u32; 3]) -> Option<u32> {
-        let product = |of: [u32; 3]| of.iter().try_fold(1u64, |all, &n| all.checked_mul(u64::from(n)));
-        let groups = product(workgroups)?;
-        let invocations = groups.checked_mul(product(workgroup_size)?)?;
-        let own = invocations.checked_mul(u64::from(self.invocation_words))?;
-        let shared = groups.checked_mul(u64::from(self.workgroup_words))?;
-        u32::try_from(own.checked_add(shared)?).ok()
-    }
-
-    /// Whether there is any.
-    pub fn is_empty(&self) -> bool {
-        self.invocation_words == 0 && self.workgroup_words == 0
+    /// The words that a launch needs, at most 2^60. Kernels address them by `u32`, so a launch that needs more
+    /// than 2^32 - 1 cannot be made.
+    pub fn words(&self, workgroups: [u32; 3], workgroup_size: [u32; 3]) -> u64 {
+        let product = |of: [u32; 3]| of.iter().fold(1u64, |all, &n| all.saturating_mul(u64::from(n)));
+        let groups = product(workgroups);
+        let invocations = groups.saturating_mul(product(workgroup_size));
+        let own = invocations.saturating_mul(u64::from(self.invocation_words));
+        let shared = groups.saturating_mul(u64::from(self.workgroup_words));
+        own.saturating_add(shared).min(1 << 60)
     }
 }
 
@@ -81,6 +77,11 @@ struct Trip {
 }
 
 impl Schedule {
+    /// Whether one kernel runs once.
+    pub fn is_trivial(&self) -> bool {
+        matches!(*self.steps, [Step::Run { kernel: 0 }])
+    }
+
     /// The scratch memory that the kernels share.
     pub fn scratch(&self) -> Scratch {
         self.scratch

@@ -85,7 +85,7 @@ pub(crate) fn execute_all(
 ) -> Outcome {
     let (launch, grid) = resolved(&lowered.kernels[0], program, params, buffers, profile);
     let memory = lowered.schedule.scratch();
-    let words = memory.words(grid.workgroups, lowered.kernels[0].workgroup_size).unwrap();
+    let words = memory.words(grid.workgroups, lowered.kernels[0].workgroup_size);
     let mut scratch = vec![if memory.zero { 0 } else { GARBAGE }; words as usize];
     let mut outcome = Outcome { buffers: buffers.to_vec(), trap: None, trips: 0 };
     let run = |kernel: usize, vars: &[Value]| -> Result<(), ScheduleTooLong> {
