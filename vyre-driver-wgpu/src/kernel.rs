@@ -145,6 +145,18 @@ pub(crate) struct Bound<'a> {
     pub(crate) bytes: u64,
 }
 
+impl Bound<'_> {
+    /// The bytes that are bound: padded, so that a vector load may overhang the last element, but within the
+    /// device's limit, which need not be a multiple of the padding.
+    fn size(self, generation: &Generation) -> u64 {
+        bound_size(self.bytes, generation.limits.max_storage_buffer_binding_size)
+    }
+}
+
+fn bound_size(bytes: u64, limit: u64) -> u64 {
+    padded(bytes).min(limit / 4 * 4)
+}
+
 /// Keys of at most this many words are built on the stack.
 const STACK_WORDS: usize = 33;
 
@@ -173,7 +185,7 @@ impl BindGroups {
         let (first, rest) = key.split_at_mut(1);
         first.fill(kernel.id);
         for (pair, bound) in rest.chunks_exact_mut(2).zip(buffers) {
-            pair.copy_from_slice(&[bound.buffer.id(), padded(bound.bytes)]);
+            pair.copy_from_slice(&[bound.buffer.id(), bound.size(generation)]);
         }
         if let Some(group) = self.cache.get::<[u64]>(key) {
             return Ok(group);
@@ -211,7 +223,7 @@ fn create(
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer: bound.buffer.buffer(),
                 offset: 0,
-                size: std::num::NonZero::new(padded(bound.bytes)),
+                size: std::num::NonZero::new(bound.size(generation)),
             }),
         })
         .collect();
@@ -222,4 +234,19 @@ fn create(
             entries: &entries,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bindings_are_padded_within_the_devices_limit() {
+        let limit = u64::from(u32::MAX);
+        assert_eq!([0, 1, 16, 17].map(|bytes| bound_size(bytes, limit)), [16, 16, 16, 32]);
+        // The largest buffer of words below a limit of 2^32 - 1 bytes, and one that would be padded beyond it.
+        assert_eq!(bound_size(limit - 3, limit), limit - 3);
+        assert_eq!(bound_size(limit - 14, limit), limit - 3);
+        assert_eq!(bound_size(1 << 31, 1 << 31), 1 << 31);
+    }
 }
