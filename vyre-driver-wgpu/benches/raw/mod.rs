@@ -138,3 +138,10 @@ impl RawJob {
         self.device.poll(poll).expect("the device finishes");
     }
 }
+
+/// A pipeline cache that starts from `data`, if that is given.
+fn pipeline_cache(device: &wgpu::Device, data: Option<&[u8]>) -> wgpu::PipelineCache {
+    let descriptor = wgpu::PipelineCacheDescriptor { label: None, data, fallback: true };
+    // SAFETY: the data is what this benchmark has just written into a directory of its own.
+    unsafe { device.create_pipeline_cache(&descriptor) }
+}

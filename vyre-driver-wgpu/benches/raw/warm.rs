@@ -23,12 +23,7 @@ pub(crate) fn first_result(directory: Option<&OsStr>, input: &[u8]) -> Vec<u8> {
     let (device, queue) = ready(adapter.request_device(&descriptor)).expect("the device opens");
     let file = directory.map(|directory| Path::new(directory).join("raw-pipeline-cache"));
     let known = file.as_ref().and_then(|file| std::fs::read(file).ok());
-    let cache = (!caches.is_empty()).then(|| {
-        let descriptor =
-            wgpu::PipelineCacheDescriptor { label: None, data: known.as_deref(), fallback: true };
-        // SAFETY: the file is one that this benchmark has just written into a directory of its own.
-        unsafe { device.create_pipeline_cache(&descriptor) }
-    });
+    let cache = (!caches.is_empty()).then(|| super::pipeline_cache(&device, known.as_deref()));
     let job = RawJob::cached(&device, &queue, wgsl::TINY, &[256, 256], [1, 1, 1], 256, cache.as_ref());
     let mut out = Vec::new();
     job.upload(0, input);
