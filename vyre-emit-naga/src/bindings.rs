@@ -122,6 +122,7 @@ fn launch_struct(module: &mut Module, fields: &[LaunchField]) -> Handle<Type> {
 fn field_name(field: LaunchField) -> String {
     match field {
         LaunchField::Param(id) => format!("param_{}", id.raw()),
+        LaunchField::ParamHigh(id) => format!("param_{}_high", id.raw()),
         LaunchField::Length(id) => format!("length_{}", id.raw()),
         LaunchField::Extent(axis) => format!("extent_{}", axis.name()),
         LaunchField::WorkgroupCount(axis) => format!("workgroups_{}", axis.name()),

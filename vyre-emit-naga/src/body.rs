@@ -5,8 +5,8 @@
 //! covered, and closes it before each statement, so that loads and stores keep their order.
 
 use naga::{
-    BuiltIn, Expression, Function, FunctionArgument, Handle, Literal, LocalVariable, Module, Span, Statement,
-    Type, UnaryOperator,
+    BuiltIn, Expression, Function, FunctionArgument, Handle, Literal, LocalVariable, Module, Scalar,
+    ScalarKind, Span, Statement, Type, UnaryOperator,
 };
 use vyre_lower::kernel::{BlockId, Inst, InstId, KernelDescriptor, Op, Place};
 use vyre_spec::ops::CastOp;
@@ -336,12 +336,15 @@ impl<'m> Body<'m> {
 
     /// A constant.
     fn constant(&mut self, value: Value) -> Handle<Expression> {
-        let bits = value.bits() as u32;
-        let literal = match value.ty() {
-            DataType::Bool => Literal::Bool(bits != 0),
-            DataType::U32 => Literal::U32(bits),
-            DataType::I32 => Literal::I32(bits as i32),
-            DataType::F32 => Literal::F32(f32::from_bits(bits)),
+        let bits = value.bits();
+        let literal = match types::scalar(value.ty()) {
+            Scalar { kind: ScalarKind::Bool, .. } => Literal::Bool(bits != 0),
+            Scalar::U64 => Literal::U64(bits),
+            Scalar::I64 => Literal::I64(bits as i64),
+            Scalar::F64 => Literal::F64(f64::from_bits(bits)),
+            Scalar::I32 => Literal::I32(bits as i32),
+            Scalar::F32 => Literal::F32(f32::from_bits(bits as u32)),
+            _ => Literal::U32(bits as u32),
         };
         self.append_bare(Expression::Literal(literal))
     }
@@ -367,7 +370,7 @@ impl<'m> Body<'m> {
         let Some(Inst { op: Op::Constant(value), .. }) = self.descriptor.insts.get(a.index()) else {
             return operand;
         };
-        if Value::from_bits(ty, value.bits()).get::<f32>().is_none_or(f32::is_finite) {
+        if Value::from_bits(ty, value.bits()).is_finite() {
             return operand;
         }
         let (kind, width) = types::kind(value.ty());
@@ -386,10 +389,8 @@ impl<'m> Body<'m> {
         let (kind, width) = types::kind(ty);
         Ok(match ty {
             DataType::U32 => loaded,
-            DataType::I32 | DataType::F32 => {
-                self.append(Expression::As { expr: loaded, kind, convert: None })
-            }
             DataType::Bool => self.append(Expression::As { expr: loaded, kind, convert: Some(width) }),
+            _ => self.append(Expression::As { expr: loaded, kind, convert: None }),
         })
     }
 

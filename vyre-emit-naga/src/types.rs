@@ -3,13 +3,16 @@
 use naga::{ArraySize, Handle, Module, Scalar, ScalarKind, Span, Type, TypeInner, VectorSize};
 use vyre_spec::DataType;
 
-/// The naga scalar of an element type.
+/// The naga scalar in which the device computes values of a type: lowering leaves no narrower ones.
 pub(crate) fn scalar(ty: DataType) -> Scalar {
     match ty {
         DataType::Bool => Scalar::BOOL,
-        DataType::U32 => Scalar::U32,
-        DataType::I32 => Scalar::I32,
-        DataType::F32 => Scalar::F32,
+        DataType::U8 | DataType::U16 | DataType::U32 => Scalar::U32,
+        DataType::I8 | DataType::I16 | DataType::I32 => Scalar::I32,
+        DataType::U64 => Scalar::U64,
+        DataType::I64 => Scalar::I64,
+        DataType::F16 | DataType::BF16 | DataType::F32 => Scalar::F32,
+        DataType::F64 => Scalar::F64,
     }
 }
 

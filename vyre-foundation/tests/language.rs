@@ -74,15 +74,15 @@ fn value(ty: DataType, text: &str) -> Value {
         DataType::U32 => Value::new(text.parse::<u32>().unwrap()),
         DataType::I32 => Value::new(text.parse::<i32>().unwrap()),
         DataType::F32 => Value::new(text.parse::<f32>().unwrap()),
+        _ if ty.is_float() => Value::from_f64(ty, text.parse().unwrap()),
+        _ => Value::from_bits(ty, text.parse::<i128>().unwrap() as u64),
     }
 }
 
 fn bytes(ty: DataType, text: &str) -> Vec<u8> {
-    text.split_whitespace().flat_map(|x| (value(ty, x).bits() as u32).to_le_bytes()).collect()
-}
-
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+    text.split_whitespace()
+        .flat_map(|x| value(ty, x).bits().to_le_bytes().into_iter().take(ty.size() as usize))
+        .collect()
 }
 
 impl Example {
@@ -136,7 +136,7 @@ impl Example {
         for (id, got) in program.outputs().zip(&outcome.outputs) {
             let buffer = program.buffer(id);
             let want = self.given("out", &buffer.name).unwrap_or_else(|| missing("out", &buffer.name));
-            assert_eq!(words(got), words(&bytes(buffer.element, want)), "line {at}: `{}`", buffer.name);
+            assert_eq!(got, &bytes(buffer.element, want), "line {at}: `{}`", buffer.name);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Loads, stores and atomics with their guards.
 
 use vyre_foundation::ir::{self, ExprId, NodeId};
-use vyre_spec::ops::{AtomicOp, BinaryOp};
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp};
 use vyre_spec::{DataType, Value};
 
 use crate::bindings::Storage;
-use crate::kernel::{InstId, LaunchField, Op, Place, Proof};
+use crate::kernel::{InstId, LaunchField, Place, Proof};
 use crate::legalize::{self, Retries, Target};
 use crate::lower::Lowering;
-use crate::writer::{SCRATCH_BINDING, Writer};
+use crate::writer::SCRATCH_BINDING;
 
 /// An index as u32, and whether it is in bounds, unless that is proven.
 struct Checked {
@@ -51,6 +51,9 @@ impl Lowering<'_> {
     /// The guard of an access; `None` if it is never in bounds. (naga refuses a constant index that is not.)
     fn checked(&mut self, place: ir::Place, storage: &Storage, index: ExprId) -> Option<Checked> {
         let value = self.value(index);
+        if self.w.ty(value).size() == 8 {
+            return self.checked_wide(place, storage, value);
+        }
         let unsigned = self.w.bitcast(DataType::U32, value);
         if let (Some(constant), Some(len)) = (self.w.as_constant(unsigned), storage.len) {
             if constant.bits() >= u64::from(len) {
@@ -74,25 +77,45 @@ impl Lowering<'_> {
         Some(Checked { index: unsigned, in_bounds: Some(in_bounds), proof: Proof::Guarded })
     }
 
+    /// The guard of an access with a 64-bit index, which is never in bounds where it does not fit u32: a buffer
+    /// has fewer than 2^32 elements.
+    fn checked_wide(&mut self, place: ir::Place, storage: &Storage, value: InstId) -> Option<Checked> {
+        if let Some(constant) = self.w.as_constant(value) {
+            if constant.bits() >= u64::from(storage.len.unwrap_or(u32::MAX)) {
+                return None;
+            }
+        }
+        let length = match (storage.len, place) {
+            (None, ir::Place::Buffer(id)) => self.w.launch(LaunchField::Length(id), DataType::U32),
+            (len, _) => self.w.lit(len.unwrap_or(0)),
+        };
+        let length = self.w.cast(CastOp::Convert, DataType::U64, length);
+        // A negative index is at least 2^63 as u64.
+        let unsigned = self.w.bitcast(DataType::U64, value);
+        let in_bounds = self.w.raw(BinaryOp::Lt, unsigned, length);
+        let index = self.w.cast(CastOp::Convert, DataType::U32, unsigned);
+        Some(Checked { index, in_bounds: Some(in_bounds), proof: Proof::Guarded })
+    }
+
     /// An element; 0 out of bounds. The device reads element 0 instead, which every binding has: bindings
     /// are at least 16 bytes.
     pub(crate) fn load(&mut self, place: ir::Place, index: ExprId) -> InstId {
         let storage = self.storage(place);
         let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, index) else {
-            return self.w.constant(Value::zero(storage.logical));
+            return self.w.constant(Value::zero(legalize::device_type(storage.logical)));
         };
         let Some(in_bounds) = in_bounds else {
             let (index, proof) = self.address(place, index, proof);
-            let word = self.w.value(Op::Load { place: storage.place, index, proof }, storage.element);
-            return from_memory(&mut self.w, &storage, word);
+            let word = legalize::load_word(&mut self.w, &storage, index, proof);
+            return legalize::from_memory(&mut self.w, &storage, word);
         };
         let first = self.w.lit(0u32);
         let index = self.w.select(in_bounds, index, first);
         let (index, proof) = self.address(place, index, proof);
-        let word = self.w.value(Op::Load { place: storage.place, index, proof }, storage.element);
+        let word = legalize::load_word(&mut self.w, &storage, index, proof);
         let zero = self.w.constant(Value::zero(storage.element));
         let word = self.w.select(in_bounds, word, zero);
-        from_memory(&mut self.w, &storage, word)
+        legalize::from_memory(&mut self.w, &storage, word)
     }
 
     /// Stores an element, unless it is out of bounds.
@@ -100,12 +123,13 @@ impl Lowering<'_> {
         let storage = self.storage(place);
         let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, index) else { return };
         let value = self.value(value);
-        let value = to_memory(&mut self.w, &storage, value);
+        let value = legalize::to_memory(&mut self.w, &storage, value);
         let (index, proof) = self.address(place, index, proof);
-        let store = Op::Store { place: storage.place, index, value, proof };
         match in_bounds {
-            None => self.w.effect(store),
-            Some(in_bounds) => self.w.when(in_bounds, |w| w.effect(store)),
+            None => legalize::store_word(&mut self.w, &storage, index, value, proof),
+            Some(in_bounds) => {
+                self.w.when(in_bounds, |w| legalize::store_word(w, &storage, index, value, proof));
+            }
         }
     }
 
@@ -145,25 +169,5 @@ impl Lowering<'_> {
             w.set(result, old);
         });
         w.get(result)
-    }
-}
-
-/// An element as the program sees it.
-fn from_memory(w: &mut Writer, storage: &Storage, word: InstId) -> InstId {
-    match (storage.logical, storage.element) {
-        (DataType::Bool, _) => w.raw_lit(BinaryOp::Ne, word, 0u32),
-        (logical, element) if logical == element => word,
-        (logical, _) => w.bitcast(logical, word),
-    }
-}
-
-/// An element as memory holds it.
-fn to_memory(w: &mut Writer, storage: &Storage, value: InstId) -> InstId {
-    match storage.logical {
-        DataType::Bool => {
-            let (one, zero) = (w.lit(1u32), w.lit(0u32));
-            w.select(value, one, zero)
-        }
-        _ => w.bitcast(storage.element, value),
     }
 }

@@ -10,6 +10,7 @@ use vyre_foundation::ir::{self, BufferId, Program};
 use vyre_spec::{Access, Capability, DataType, DeviceProfile};
 
 use crate::kernel::{ArrayDecl, Binding, Place, Role};
+use crate::legalize::{device_type, per_word};
 
 /// An array as the kernel addresses it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Storage {
     pub(crate) element: DataType,
     /// Their type in the program.
     pub(crate) logical: DataType,
+    /// Whether a word holds several elements.
+    pub(crate) packed: bool,
     /// Its number of elements, if constant; otherwise the length of the buffer.
     pub(crate) len: Option<u32>,
 }
@@ -34,12 +37,13 @@ pub(crate) struct Bindings {
 }
 
 /// The type of elements in memory. Truth values are words; floats with atomics are their bits, unless
-/// the device has native float atomics, which exist for buffers only.
+/// the device has native float atomics, which exist for buffers only. Narrower elements of shared and private
+/// arrays take a word each, as the device computes them.
 fn in_memory(logical: DataType, atomic: bool, native: bool) -> DataType {
     match logical {
         DataType::Bool => DataType::U32,
         DataType::F32 if atomic && !native => DataType::U32,
-        other => other,
+        other => device_type(other),
     }
 }
 
@@ -56,13 +60,15 @@ impl Bindings {
                 continue;
             }
             layout.numbers.push(Some(layout.bindings.len() as u32));
+            let packed = per_word(buffer.element) > 1;
             layout.bindings.push(Binding {
                 name: buffer.name.clone(),
                 role: Role::Buffer(id),
-                element: in_memory(buffer.element, usage.atomic, native),
+                element: if packed { DataType::U32 } else { in_memory(buffer.element, usage.atomic, native) },
                 // Arrays of scalars have a stride of 16 bytes in uniform buffers, so these are storage.
                 access: if buffer.access == Access::Uniform { Access::ReadOnly } else { buffer.access },
-                atomic: usage.atomic,
+                // Elements that share a word are stored by atomics on the word.
+                atomic: usage.atomic || packed && usage.stored,
             });
         }
         let array = |array: &ir::Array, atomic: bool, zero: bool| ArrayDecl {
@@ -103,6 +109,7 @@ impl Bindings {
     /// The array that a place of the program names.
     pub(crate) fn storage(&self, program: &Program, place: ir::Place, count: Option<u32>) -> Storage {
         let logical = program.place(place).1;
+        let packed = matches!(place, ir::Place::Buffer(_)) && per_word(logical) > 1;
         let (place, element, len) = match place {
             ir::Place::Buffer(id) => {
                 let number = self.number(id);
@@ -118,7 +125,7 @@ impl Bindings {
                 (Place::Private(id.raw()), decl.element, Some(decl.len))
             }
         };
-        Storage { place, element, logical, len }
+        Storage { place, element, logical, packed, len }
     }
 
     fn number(&self, buffer: BufferId) -> u32 {

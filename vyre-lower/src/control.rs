@@ -10,6 +10,7 @@ use crate::kernel::{BlockId, InstId, LocalId, Op};
 use crate::legalize;
 use crate::lower::Lowering;
 use crate::trap::{self, TripCounter};
+use crate::writer::bits_of;
 
 /// Trips of a `while`, at most: one more is a trap.
 const WHILE_TRIPS: u32 = u32::MAX;
@@ -173,8 +174,9 @@ impl Lowering<'_> {
                 None
             }
             Node::Subgroup { op, value, lane } => {
+                let ty = self.facts.type_of(value);
                 let (value, lane) = (self.value(value), lane.map(|lane| self.value(lane)));
-                Some(legalize::subgroup(&mut self.w, op, value, lane))
+                Some(legalize::subgroup(&mut self.w, op, ty, value, lane))
             }
             Node::Trap { code, address } => {
                 let (code, address) = (self.w.lit(code), self.value(address));
@@ -249,7 +251,7 @@ impl Lowering<'_> {
     }
 
     /// Adds the step to the counter, or takes it to the end where the sum would pass it: so nothing wraps.
-    /// The counter is below the end, so their difference is right as u32 whatever their type.
+    /// The counter is below the end, so their difference is right as an unsigned number whatever their type.
     fn advance(&mut self, counter: Counter) {
         let Counter { local, end, step } = counter;
         let variable = self.w.get(local);
@@ -260,8 +262,9 @@ impl Lowering<'_> {
             return;
         }
         let left = self.w.raw(BinaryOp::Sub, end, variable);
-        let left = self.w.bitcast(DataType::U32, left);
-        let stride = self.w.bitcast(DataType::U32, step);
+        let unsigned = bits_of(self.w.ty(variable));
+        let left = self.w.bitcast(unsigned, left);
+        let stride = self.w.bitcast(unsigned, step);
         let passes = self.w.raw(BinaryOp::Le, left, stride);
         let next = self.w.select(passes, end, next);
         self.w.set(local, next);

@@ -14,6 +14,7 @@ mod lower;
 mod place;
 mod prologue;
 mod trap;
+mod types;
 mod writer;
 
 pub use error::LowerError;

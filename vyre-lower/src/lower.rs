@@ -1,7 +1,7 @@
 //! The way from a checked program to a verified descriptor.
 
 use vyre_foundation::check::{Checked, Facts};
-use vyre_foundation::ir::{self, Expr, ExprId, Node, Program, VarId};
+use vyre_foundation::ir::{self, Array, Expr, ExprId, Node, Program, VarId};
 use vyre_spec::ops::AtomicOp;
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
@@ -19,7 +19,8 @@ use crate::launch::Shape;
 use crate::legalize;
 use crate::place::Placement;
 use crate::trap::TripCounter;
-use crate::writer::{SCRATCH_BINDING, TRAP_BINDING, Writer};
+use crate::types;
+use crate::writer::{Refusal, SCRATCH_BINDING, TRAP_BINDING, Writer};
 
 /// The kernels of a program, and the order in which they run.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +72,7 @@ pub fn lower_all(
 ) -> Result<Lowered, LowerError> {
     let shape = Shape::new(program, profile, options)?;
     check_limits(program, profile, &shape)?;
+    types::check(program, profile)?;
     let inits = inits(program);
     let split = Split::new(program, program.facts(), &inits)?;
     let mut kernels = Vec::with_capacity(split.parts.len());
@@ -230,8 +232,16 @@ impl<'a> Lowering<'a> {
 
     fn expr(&mut self, id: ExprId) -> InstId {
         match *self.program.expr(id) {
-            Expr::Literal(value) => self.w.literal(value),
-            Expr::Param(param) => self.launch_value(LaunchField::Param(param), self.program.param(param).ty),
+            Expr::Literal(value) => legalize::literal(&mut self.w, value),
+            Expr::Param(param) => {
+                let (field, ty) = (LaunchField::Param(param), self.program.param(param).ty);
+                if ty.size() < 8 {
+                    return self.launch_value(field, ty);
+                }
+                let [low, high] = [field, LaunchField::ParamHigh(param)]
+                    .map(|field| self.w.launch(field, DataType::U32));
+                self.w.in_prelude(|w| legalize::join(w, ty, low, high))
+            }
             Expr::BuiltIn(built_in) => self.shape.built_in(&mut self.w, built_in),
             Expr::Length(buffer) => match self.bounds.count(buffer) {
                 Some(n) => self.w.constant(Value::from_bits(DataType::U32, n as u64)),
@@ -241,20 +251,20 @@ impl<'a> Lowering<'a> {
                 self.results.get(node.index()).copied().flatten().unwrap_or(InstId(u32::MAX))
             }
             Expr::Unary(op, a) => {
-                let a = self.value(a);
-                legalize::unary(&mut self.w, op, a)
+                let (ty, a) = (self.facts.type_of(a), self.value(a));
+                legalize::unary(&mut self.w, op, ty, a)
             }
             Expr::Binary(op, a, b) => {
-                let (a, b) = (self.value(a), self.value(b));
-                legalize::binary(&mut self.w, op, a, b)
+                let (ty, a, b) = (self.facts.type_of(a), self.value(a), self.value(b));
+                legalize::binary(&mut self.w, op, ty, a, b)
             }
             Expr::Ternary(op, a, b, c) => {
-                let (a, b, c) = (self.value(a), self.value(b), self.value(c));
-                legalize::ternary(&mut self.w, op, a, b, c)
+                let (ty, operands) = (self.facts.type_of(c), [a, b, c].map(|e| self.value(e)));
+                legalize::ternary(&mut self.w, op, ty, operands)
             }
             Expr::Cast(op, to, a) => {
-                let a = self.value(a);
-                legalize::cast(&mut self.w, op, to, a)
+                let (from, a) = (self.facts.type_of(a), self.value(a));
+                legalize::cast(&mut self.w, op, from, to, a)
             }
         }
     }
@@ -264,9 +274,17 @@ impl<'a> Lowering<'a> {
         if let Some(local) = self.locals[var.index()] {
             return local;
         }
-        let local = self.w.local(self.program.var(var).ty);
+        let local = self.w.local(legalize::device_type(self.program.var(var).ty));
         self.locals[var.index()] = Some(local);
         local
+    }
+
+    /// Whether a value or element of the kernel has such a type.
+    fn uses(&self, is: impl Fn(DataType) -> bool) -> bool {
+        let arrays = self.bindings.shared.iter().chain(&self.bindings.privates).map(|a| a.element);
+        let values = self.w.insts.iter().filter_map(|inst| inst.ty);
+        let bound = self.bindings.bindings.iter().map(|b| b.element);
+        arrays.chain(values).chain(bound).chain(self.w.locals.iter().copied()).any(is)
     }
 
     fn finish(
@@ -275,6 +293,10 @@ impl<'a> Lowering<'a> {
         options: &CompileOptions,
         number: usize,
     ) -> Result<VerifiedKernel, LowerError> {
+        if let Some(Refusal { op, ty, missing }) = self.w.refused {
+            let device = profile.name.clone();
+            return Err(LowerError::Unsupported { op: op.to_owned(), ty: Some(ty), device, missing });
+        }
         let fields = self.w.finish();
         let immediates = !fields.is_empty()
             && profile.capabilities.contains(Capability::Immediates)
@@ -300,9 +322,15 @@ impl<'a> Lowering<'a> {
             }
         }
         let float_atomics = self.bindings.bindings.iter().any(|b| b.atomic && b.element == DataType::F32);
+        let wide = |ty: DataType| matches!(ty, DataType::U64 | DataType::I64);
+        let wide_atomics = self.bindings.bindings.iter().any(|b| b.atomic && wide(b.element))
+            || self.bindings.shared.iter().any(|a| a.atomic && wide(a.element));
         let needs = CapabilitySet::EMPTY
             .with_if(Capability::Subgroup, self.facts.has_subgroup())
             .with_if(Capability::AtomicFloat32, float_atomics)
+            .with_if(Capability::Int64, self.uses(|ty| matches!(ty, DataType::U64 | DataType::I64)))
+            .with_if(Capability::F64, self.uses(|ty| ty == DataType::F64))
+            .with_if(Capability::AtomicInt64, wide_atomics)
             .with_if(Capability::Immediates, immediates);
         let descriptor = KernelDescriptor {
             name: match self.split.parts.len() {
@@ -336,9 +364,10 @@ fn check_limits(
     shape: &Shape,
 ) -> Result<(), LowerError> {
     // Sub-word elements take whole words.
-    let bytes = program.shared().iter().fold(0u64, |sum, array| sum + u64::from(array.len) * 4);
+    let size = |array: &Array| u64::from(array.len) * u64::from(array.element.size().max(4));
+    let bytes = program.shared().iter().map(size).sum();
     within(profile, "the size of shared memory in bytes", bytes, profile.max_shared_bytes)?;
-    let bytes = program.privates().iter().fold(0u64, |sum, array| sum + u64::from(array.len) * 4);
+    let bytes = program.privates().iter().map(size).sum();
     within(profile, "the size of an invocation's private arrays in bytes", bytes, MAX_PRIVATE_BYTES)?;
     if program.facts().has_subgroup() {
         let device = profile.name.clone();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
-use vyre_spec::{DataType, DeviceProfile, Element, Quirks, Value};
+use vyre_spec::{Capability, DataType, DeviceProfile, Element, Quirks, Value};
 
 use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op};
 
@@ -13,6 +13,10 @@ use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op};
 /// body and so dominates everything; each is made once.
 pub(crate) struct Writer {
     pub(crate) quirks: Quirks,
+    /// The first op that no legalisation rule gives this device.
+    pub(crate) refused: Option<Refusal>,
+    /// The lanes of a subgroup, if the device has them.
+    pub(crate) subgroup_size: Option<u32>,
     /// The lanes of a subgroup, where a workgroup has more than one axis.
     lanes: Option<u32>,
     pub(crate) insts: Vec<Inst>,
@@ -26,6 +30,15 @@ pub(crate) struct Writer {
     fields: BTreeMap<LaunchField, InstId>,
 }
 
+/// An op on a type that the device cannot run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) op: &'static str,
+    pub(crate) ty: DataType,
+    /// What would let the device run it, if any capability does.
+    pub(crate) missing: Option<Capability>,
+}
+
 /// Stands for the trap record's binding until its number is known.
 pub(crate) const TRAP_BINDING: u32 = u32::MAX;
 /// Stands for the binding of scratch memory until its number is known.
@@ -37,6 +50,8 @@ impl Writer {
         let multi_dimensional = workgroup_size[1] > 1 || workgroup_size[2] > 1;
         Self {
             quirks: profile.quirks,
+            refused: None,
+            subgroup_size: profile.subgroup_size,
             lanes: profile.subgroup_size.filter(|_| multi_dimensional),
             insts: Vec::new(),
             blocks: vec![Vec::new()],
@@ -140,36 +155,48 @@ impl Writer {
         }
     }
 
-    /// A constant, in the prelude. Infinities and NaNs are reinterpreted integers: shader languages have no
-    /// literals for them.
+    /// A constant of a device type, in the prelude. Infinities and NaNs are reinterpreted integers: shader
+    /// languages have no literals for them.
     pub(crate) fn constant(&mut self, value: Value) -> InstId {
         let ty = value.ty();
-        let finite = value.get::<f32>().is_none_or(f32::is_finite);
         self.in_prelude(|w| {
-            if finite {
+            if value.is_finite() {
                 return w.value(Op::Constant(value), ty);
             }
-            let bits = w.constant(Value::from_bits(DataType::U32, value.bits()));
+            let bits = w.constant(Value::from_bits(bits_of(ty), value.bits()));
             w.cast(CastOp::Bitcast, ty, bits)
         })
     }
 
-    /// A literal of the program. A float zero or infinity that the driver folds arithmetic with wrongly comes
-    /// from launch data.
+    /// A constant of the device type `ty` with these bits.
+    pub(crate) fn bits(&mut self, ty: DataType, bits: u64) -> InstId {
+        self.constant(Value::from_bits(ty, bits))
+    }
+
+    /// A literal of the program, as a device type. A float zero or infinity that the driver folds arithmetic
+    /// with wrongly comes from launch data.
     pub(crate) fn literal(&mut self, value: Value) -> InstId {
-        let folded = value.get::<f32>().is_some_and(|x| {
+        let folded = value.as_f64().is_some_and(|x| {
             (x == 0.0 && self.quirks.folds_literal_zero)
                 || (x.is_infinite() && self.quirks.loses_large_divisors)
         });
         if !folded {
             return self.constant(value);
         }
+        let bits = bits_of(value.ty());
         let zero = self.launch(LaunchField::Zero, DataType::U32);
-        let sign = self.constant(Value::from_bits(DataType::U32, value.bits()));
+        let sign = self.bits(bits, value.bits());
         self.in_prelude(|w| {
+            let zero = if bits == DataType::U32 { zero } else { w.cast(CastOp::Convert, bits, zero) };
             let bits = w.raw(BinaryOp::BitOr, zero, sign);
             w.cast(CastOp::Bitcast, value.ty(), bits)
         })
+    }
+
+    /// Records that the device cannot run an op, and gives a value that stands for its result.
+    pub(crate) fn refuse(&mut self, refusal: Refusal, ty: DataType) -> InstId {
+        self.refused.get_or_insert(refusal);
+        self.constant(Value::zero(ty))
     }
 
     /// A word of launch data, in the prelude; a field always has the same type.
@@ -229,6 +256,12 @@ impl Writer {
         self.raw(op, a, b)
     }
 
+    /// A device op as it is, with a constant second operand of the first one's type, given by its bits.
+    pub(crate) fn raw_bits(&mut self, op: BinaryOp, a: InstId, bits: u64) -> InstId {
+        let b = self.bits(self.ty(a), bits);
+        self.raw(op, a, b)
+    }
+
     /// A device op as it is.
     pub(crate) fn raw3(&mut self, op: TernaryOp, a: InstId, b: InstId, c: InstId) -> InstId {
         let ty = self.ty(b);
@@ -260,4 +293,9 @@ impl Writer {
     pub(crate) fn set(&mut self, local: LocalId, value: InstId) {
         self.effect(Op::Set(local, value));
     }
+}
+
+/// The unsigned integer type with the width of a device type.
+pub(crate) const fn bits_of(ty: DataType) -> DataType {
+    if ty.size() == 8 { DataType::U64 } else { DataType::U32 }
 }

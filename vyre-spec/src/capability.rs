@@ -152,7 +152,7 @@ pub struct DeviceProfile {
 }
 
 impl DeviceProfile {
-    /// The profile of the reference machine: every thin-path capability, generous limits, no quirks.
+    /// The profile of the reference machine: every type, generous limits, no quirks.
     pub fn reference() -> Self {
         Self {
             backend: "reference".into(),
@@ -160,7 +160,13 @@ impl DeviceProfile {
             driver: env!("CARGO_PKG_VERSION").into(),
             api: String::new(),
             is_software: true,
-            capabilities: CapabilitySet::EMPTY.with(Capability::Subgroup).with(Capability::StrictFloat),
+            capabilities: CapabilitySet::EMPTY
+                .with(Capability::Subgroup)
+                .with(Capability::StrictFloat)
+                .with(Capability::F16)
+                .with(Capability::F64)
+                .with(Capability::Int64)
+                .with(Capability::AtomicInt64),
             quirks: Quirks::default(),
             subgroup_size: Some(32),
             max_workgroup_size: [1024, 1024, 64],

@@ -8,6 +8,7 @@
 
 mod bytes;
 mod capability;
+mod float;
 mod memory;
 pub mod ops;
 mod options;
@@ -15,7 +16,10 @@ mod types;
 mod value;
 
 pub use bytes::{PartialElement, from_bytes, to_bytes};
+pub use half::{bf16, f16};
+
 pub use capability::{Capability, CapabilitySet, DeviceProfile, Quirks};
+pub use float::FloatFormat;
 pub use memory::{Access, Axis, BuiltIn, MemoryOrdering, TRAP_LOOP_LIMIT};
 pub use options::CompileOptions;
 pub use types::{DataType, Element, TypeSet, class};

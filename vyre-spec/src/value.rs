@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{DataType, Element};
+use crate::{DataType, Element, FloatFormat};
 
 /// A scalar of any element type, held as bits: equality and hashing are bitwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ impl Value {
     pub fn from_bits(ty: DataType, bits: u64) -> Self {
         let bits = match ty {
             DataType::Bool => u64::from(bits as u32 != 0),
-            DataType::U32 | DataType::I32 | DataType::F32 => bits & 0xFFFF_FFFF,
+            _ => bits & (u64::MAX >> (64 - ty.width())),
         };
         Self { ty, bits }
     }
@@ -34,10 +34,18 @@ impl Value {
 
     /// One, or `true`.
     pub fn one(ty: DataType) -> Self {
-        match ty {
-            DataType::Bool | DataType::U32 | DataType::I32 => Self { ty, bits: 1 },
-            DataType::F32 => Self::new(1.0f32),
-        }
+        Self { ty, bits: ty.float_format().map_or(1, FloatFormat::one) }
+    }
+
+    /// The float of type `ty` that is nearest, ties to even; the integer that it saturates to, or whether it
+    /// is other than zero.
+    pub fn from_f64(ty: DataType, x: f64) -> Self {
+        Self::from_bits(ty, crate::ops::CastOp::convert_f64(x, ty))
+    }
+
+    /// The number that a float is; `None` for other types.
+    pub fn as_f64(self) -> Option<f64> {
+        self.ty.float_format().map(|format| format.to_f64(self.bits))
     }
 
     /// The element type.
@@ -57,7 +65,7 @@ impl Value {
 
     /// The number that an integer is; `None` for other types.
     pub fn as_int(self) -> Option<i128> {
-        let unused = 64 - 8 * self.ty.size();
+        let unused = 64 - self.ty.width();
         match self.ty {
             ty if ty.is_signed_int() => Some(i128::from(((self.bits << unused) as i64) >> unused)),
             ty if ty.is_int() => Some(i128::from(self.bits)),
@@ -74,22 +82,28 @@ impl Value {
 
     /// Whether the value is a float that a device may flush to zero.
     pub fn is_subnormal(self) -> bool {
-        matches!(self.get::<f32>(), Some(x) if x.is_subnormal())
+        self.ty.float_format().is_some_and(|format| format.is_subnormal(self.bits))
     }
 
     /// Whether the value is a NaN.
     pub fn is_nan(self) -> bool {
-        matches!(self.get::<f32>(), Some(x) if x.is_nan())
+        self.ty.float_format().is_some_and(|format| format.is_nan(self.bits))
+    }
+
+    /// Whether the value is a float that is neither infinite nor a NaN, or no float.
+    pub fn is_finite(self) -> bool {
+        self.ty.float_format().is_none_or(|format| format.magnitude(self.bits) < format.infinity())
     }
 }
 
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ty {
-            DataType::Bool => write!(f, "{}", self.bits != 0),
-            DataType::U32 => write!(f, "{}u32", self.bits),
-            DataType::I32 => write!(f, "{}i32", i32::from_bits64(self.bits)),
-            DataType::F32 => write!(f, "{:?}f32", f32::from_bits64(self.bits)),
+        match (self.ty, self.as_int(), self.as_f64()) {
+            (DataType::Bool, ..) => write!(f, "{}", self.bits != 0),
+            (ty, Some(x), _) => write!(f, "{x}{ty}"),
+            (DataType::F64, _, Some(x)) => write!(f, "{x:?}f64"),
+            (ty, _, Some(x)) => write!(f, "{:?}{ty}", x as f32),
+            (ty, ..) => write!(f, "{:#x}{ty}", self.bits),
         }
     }
 }
@@ -140,6 +154,34 @@ pub enum ErrorBound {
         /// The largest |x| that the bound covers.
         limit: f32,
     },
+    /// An absolute error, or at most `base + scale × |x|` ULP, x the first operand, whichever is more.
+    AbsoluteOrUlp {
+        /// The absolute error.
+        absolute: f32,
+        /// ULP at x = 0.
+        base: f32,
+        /// Further ULP per unit of |x|.
+        scale: f32,
+    },
+    /// Of a power: ULP that grow with the binary logarithm of the result and with the exponent.
+    Power {
+        /// ULP of a result of 1 and an exponent of 0.
+        base: f32,
+        /// Further ULP per unit of the result's logarithm.
+        of_logarithm: f32,
+        /// Further ULP per unit of the exponent.
+        of_exponent: f32,
+    },
+}
+
+impl ErrorBound {
+    /// The position of the operand that the bound depends on.
+    pub const fn operand(self) -> usize {
+        match self {
+            Self::Power { .. } => 1,
+            _ => 0,
+        }
+    }
 }
 
 /// The comparator: whether a device's result is acceptable for an evaluation's.
@@ -150,8 +192,8 @@ pub enum ErrorBound {
 pub struct Comparison {
     /// The op's bound.
     pub bound: ErrorBound,
-    /// The first operand as a float, where the bound depends on it.
-    pub operand: f32,
+    /// The operand that the bound depends on, if it does: see [`ErrorBound::operand`].
+    pub operand: f64,
 }
 
 impl Comparison {
@@ -166,29 +208,47 @@ impl Comparison {
         if want.bits == got.bits {
             return true;
         }
-        let (Some(w), Some(g)) = (want.get::<f32>(), got.get::<f32>()) else {
+        let (Some(format), Some(w), Some(g)) = (want.ty.float_format(), want.as_f64(), got.as_f64()) else {
             return false;
         };
         if w.is_nan() || g.is_nan() {
             return w.is_nan() && g.is_nan();
         }
-        if w.is_subnormal() && g == 0.0 {
+        if want.is_subnormal() && g == 0.0 {
             return true;
         }
+        let within_ulp = |n: f64| within_ulp(format, want.bits, got.bits, n);
+        // Absolute bounds are those of binary32; a narrower type rounds its result and the evaluation's.
+        let rounding = if format.fraction_bits < 23 { 1.0 } else { 0.0 };
+        let within_absolute = |absolute: f32| {
+            let ulp = w.abs().max(f64::MIN_POSITIVE) * 2f64.powi(-(format.fraction_bits as i32));
+            (w - g).abs() <= f64::from(absolute) + rounding * ulp
+        };
         match self.bound {
             ErrorBound::Exact => false,
-            ErrorBound::Ulp(n) => within_ulp(w, g, n),
-            ErrorBound::UlpScaled { base, scale } => within_ulp(w, g, base + scale * self.operand.abs()),
+            ErrorBound::Ulp(n) => within_ulp(f64::from(n)),
+            ErrorBound::UlpScaled { base, scale } => {
+                within_ulp(f64::from(base) + f64::from(scale) * self.operand.abs())
+            }
             ErrorBound::AbsoluteInside { absolute, low, high, ulp } => {
-                if self.operand >= low && self.operand <= high {
-                    (f64::from(w) - f64::from(g)).abs() <= f64::from(absolute)
+                if self.operand >= f64::from(low) && self.operand <= f64::from(high) {
+                    within_absolute(absolute)
                 } else {
-                    within_ulp(w, g, ulp)
+                    within_ulp(f64::from(ulp))
                 }
             }
             ErrorBound::AbsoluteWithin { absolute, limit } => {
-                self.operand.abs() > limit || (f64::from(w) - f64::from(g)).abs() <= f64::from(absolute)
+                self.operand.abs() > f64::from(limit) || within_absolute(absolute)
             }
+            ErrorBound::AbsoluteOrUlp { absolute, base, scale } => {
+                within_absolute(absolute)
+                    || within_ulp(f64::from(base) + f64::from(scale) * self.operand.abs())
+            }
+            ErrorBound::Power { base, of_logarithm, of_exponent } => within_ulp(
+                f64::from(base)
+                    + f64::from(of_logarithm) * w.abs().log2().abs().min(1e4)
+                    + f64::from(of_exponent) * self.operand.abs(),
+            ),
         }
     }
 }
@@ -258,15 +318,15 @@ impl Comparison {
     }
 }
 
-/// Whether `g` lies within `n` ULP of `w`; the largest finite float counts as one ULP from infinity.
-fn within_ulp(w: f32, g: f32, n: f32) -> bool {
-    if w.is_infinite() && g.is_infinite() {
+/// Whether `g` lies within `n` ULP of `w`, both bits; the largest finite float counts as one ULP from infinity.
+fn within_ulp(format: FloatFormat, w: u64, g: u64, n: f64) -> bool {
+    if format.is_infinite(w) && format.is_infinite(g) {
         return w == g;
     }
     // Monotonic integer images of the floats: adjacent floats differ by one, −0 and +0 agree.
-    let key = |x: f32| -> i64 {
-        let bits = i64::from(x.to_bits() & 0x7FFF_FFFF);
-        if x.is_sign_negative() { -bits } else { bits }
+    let key = |bits: u64| {
+        let magnitude = i128::from(format.magnitude(bits));
+        if bits & format.sign() != 0 { -magnitude } else { magnitude }
     };
-    (key(w) - key(g)).unsigned_abs() as f64 <= f64::from(n)
+    (key(w) - key(g)).unsigned_abs() as f64 <= n
 }

@@ -167,17 +167,19 @@ fn run(backend: &dyn VyreBackend, op: Op, form: Form, cases: &[Vec<Value>], repo
         Ok(outputs) => outputs.into_iter().next().unwrap_or_default(),
         Err(error) => return report.failed(&label, &error),
     };
-    if output.len() != cases.len() * 4 {
+    let size = result.size() as usize;
+    if output.len() != cases.len() * size {
         report.failures.push(Failure {
             case: label,
             message: format!("{} bytes for {} results", output.len(), cases.len()),
         });
         return;
     }
-    for (operands, word) in cases.iter().zip(output.chunks_exact(4)) {
+    for (operands, word) in cases.iter().zip(output.chunks_exact(size)) {
         report.compared += 1;
-        let first = operands.first().and_then(|v| v.get::<f32>()).unwrap_or(0.0);
-        let comparison = Comparison { bound: op.bound(), operand: first };
+        let bound = op.bound();
+        let operand = operands.get(bound.operand()).and_then(|v| v.as_f64()).unwrap_or(0.0);
+        let comparison = Comparison { bound, operand };
         let Some(want) = op.eval(operands) else { continue };
         let got = Value::from_le_bytes(result, word);
         if !comparison.accepts(want, got) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use vyre_foundation::machine::{MachineOptions, TrapRecord};
 use vyre_foundation::testing::{GenConfig, GeneratedCase, generate, shrink};
 use vyre_foundation::text;
-use vyre_spec::{Capability, Comparison};
+use vyre_spec::{Capability, Comparison, DataType, DeviceProfile, TypeSet};
 
 use super::{Failure, Report};
 use crate::{BackendError, DispatchConfig, VyreBackend};
@@ -64,8 +64,26 @@ fn config(backend: &dyn VyreBackend, seed: u64) -> GenConfig {
         // The trap record and what crosses grid barriers take bindings of their own.
         max_buffers: profile.max_storage_bindings.saturating_sub(2).clamp(1, 6),
         grid_barriers: seed.is_multiple_of(4),
+        types: types(profile, seed.is_multiple_of(4)),
         ..GenConfig::default()
     }
+}
+
+/// The types that a device computes; 64-bit values do not cross grid barriers.
+fn types(profile: &DeviceProfile, grid_barriers: bool) -> TypeSet {
+    let capabilities = profile.capabilities;
+    let needs = |ty: DataType| match ty {
+        _ if ty.size() == 8 && grid_barriers => false,
+        DataType::U64 | DataType::I64 => capabilities.contains(Capability::Int64),
+        DataType::F64 => {
+            // A driver that splits a fused multiply-add has none of f64.
+            capabilities.contains(Capability::F64)
+                && capabilities.contains(Capability::Int64)
+                && !profile.quirks.splits_fma
+        }
+        _ => true,
+    };
+    TypeSet::of(&DataType::ALL.into_iter().filter(|&ty| needs(ty)).collect::<Vec<_>>())
 }
 
 enum Wrong {

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use vyre_spec::ops::{BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Element, class};
+use vyre_spec::{Element, bf16, class, f16};
 
 use super::kernel::Caller;
 use super::{IntoVal, Val};

@@ -28,20 +28,19 @@ pub(super) struct Recipes(BTreeMap<DataType, Vec<Recipe>>);
 
 impl Recipes {
     /// All of the tables, or of rows that give the same bits on every device.
-    pub(super) fn new(exact: bool) -> Self {
+    pub(super) fn new(exact: bool, types: &[DataType]) -> Self {
         let mut recipes = Self::default();
         let wanted =
             |result: DataType, bound: ErrorBound| !exact || !result.is_float() || bound == ErrorBound::Exact;
-        let types = DataType::ALL;
         for &op in UnaryOp::ALL {
-            for a in types {
+            for &a in types {
                 if let Some(result) = op.rule().result(a).filter(|&r| wanted(r, op.bound())) {
                     recipes.add(result, Recipe::Unary(op, a));
                 }
             }
         }
         for &op in BinaryOp::ALL {
-            for a in types {
+            for &a in types {
                 let b = op.rule().second(a);
                 if let Some(result) = op.rule().result(a, b).filter(|&r| wanted(r, op.bound())) {
                     recipes.add(result, Recipe::Binary(op, a, b));
@@ -49,7 +48,7 @@ impl Recipes {
             }
         }
         for &op in TernaryOp::ALL {
-            for b in types {
+            for &b in types {
                 let a = op.rule().first(b);
                 if let Some(result) = op.rule().result(a, b, b).filter(|&r| wanted(r, op.bound())) {
                     recipes.add(result, Recipe::Ternary(op, a, b));
@@ -57,8 +56,8 @@ impl Recipes {
             }
         }
         for &op in CastOp::ALL {
-            for from in types {
-                for to in types.into_iter().filter(|&to| op.allows(from, to)) {
+            for &from in types {
+                for to in types.iter().copied().filter(|&to| op.allows(from, to)) {
                     recipes.add(to, Recipe::Cast { op, from, bits: moves_bits(op, from, to) });
                 }
             }
@@ -76,10 +75,10 @@ impl Recipes {
     }
 }
 
-/// Whether a conversion between a float and another type moves bits rather than values.
+/// Whether a conversion from or to a float moves bits rather than values.
 pub(super) fn moves_bits(op: CastOp, from: DataType, to: DataType) -> bool {
     let same = |v: Value| op.eval(v, to).is_some_and(|r| r.bits() == v.bits());
-    from.is_float() != to.is_float() && edge_values(from).into_iter().all(same)
+    from != to && (from.is_float() || to.is_float()) && edge_values(from).into_iter().all(same)
 }
 
 /// Whether the final element does not depend on the order in which invocations apply the op, for operands

@@ -18,7 +18,7 @@ pub fn edge_values(ty: DataType) -> Vec<Value> {
         let large = [top, top - 1, top + 1, top | 1 << (width / 2), 1 << (width / 2)];
         return small.into_iter().chain(negative).chain(large).map(value).collect();
     }
-    let float = |x: f32| Value::new(x);
+    let Some(format) = ty.float_format() else { return Vec::new() };
     let magnitudes = [
         0.0,
         0.5,
@@ -37,16 +37,18 @@ pub fn edge_values(ty: DataType) -> Vec<Value> {
         2_147_483_648.0,
         4_294_967_040.0,
         4_294_967_296.0,
+        9_223_372_036_854_775_808.0,
+        18_446_744_073_709_551_616.0,
         1e8,
         1e20,
         1e-20,
-        f32::EPSILON,
-        f32::MIN_POSITIVE,
-        f32::MAX,
-        f32::INFINITY,
     ];
-    let both = magnitudes.into_iter().flat_map(|x| [x, -x]).chain([f32::NAN]);
-    both.map(float).map(|v| Value::from_bits(ty, v.bits())).collect()
+    let bits = [format.infinity(), format.infinity() - 1, format.least_normal(), format.one() + 1];
+    let magnitudes = magnitudes.into_iter().map(|x| format.from_f64(x)).chain(bits);
+    // Small magnitudes may be subnormal in a narrow format.
+    let magnitudes = magnitudes.filter(|&bits| !format.is_subnormal(bits));
+    let both = magnitudes.flat_map(|bits| [bits, bits | format.sign()]).chain([format.quiet_nan()]);
+    both.map(value).collect()
 }
 
 /// A value of a type: an edge, a small number, or any bits.
@@ -57,24 +59,31 @@ pub fn random_value(ty: DataType, subnormals: bool, rng: &mut Rng) -> Value {
             edges[rng.usize(0..edges.len())]
         }
         4 | 5 => small_value(ty, rng),
-        _ if ty.is_float() => {
-            // Exponents around 1, so that sums and products stay finite for a while.
-            let bits = u64::from(rng.u32(0..1 << 23)) | u64::from(rng.u32(117..140)) << 23;
-            Value::from_bits(ty, bits | u64::from(rng.bool()) << 31)
-        }
-        _ => Value::from_bits(ty, rng.u64(..)),
+        _ => match ty.float_format() {
+            Some(format) => {
+                // Exponents around 1, so that sums and products stay finite for a while.
+                let near = 10.min(format.bias() / 2);
+                let exponent = (format.bias() + rng.i32(-near..near)) as u64;
+                let fraction = rng.u64(..) & (format.least_normal() - 1);
+                let sign = if rng.bool() { format.sign() } else { 0 };
+                Value::from_bits(ty, exponent << format.fraction_bits | fraction | sign)
+            }
+            None => Value::from_bits(ty, rng.u64(..)),
+        },
     };
-    if subnormals && ty.is_float() && rng.u8(0..8) == 0 {
-        return Value::from_bits(ty, u64::from(rng.u32(1..1 << 23)) | u64::from(rng.bool()) << 31);
+    let Some(format) = ty.float_format() else { return value };
+    if subnormals && rng.u8(0..8) == 0 {
+        let sign = if rng.bool() { format.sign() } else { 0 };
+        return Value::from_bits(ty, rng.u64(1..format.least_normal()) | sign);
     }
     // Any NaN payload but the canonical one is unspecified anyway.
-    if value.is_nan() { Value::from_bits(ty, Value::new(f32::NAN).bits()) } else { value }
+    if value.is_nan() { Value::from_bits(ty, format.quiet_nan()) } else { value }
 }
 
 /// A small whole number, such that a few hundred of them add up without rounding.
 pub(super) fn small_value(ty: DataType, rng: &mut Rng) -> Value {
     let n = rng.u64(0..5);
-    if ty.is_float() { Value::from_bits(ty, Value::new(n as f32).bits()) } else { Value::from_bits(ty, n) }
+    if ty.is_float() { Value::from_f64(ty, n as f64) } else { Value::from_bits(ty, n) }
 }
 
 /// The bytes of `count` elements.

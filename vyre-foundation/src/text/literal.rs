@@ -1,56 +1,45 @@
 //! Scalar constants in text, exact to the bit.
 //!
 //! An integer without suffix is a `u32`, a number with a point or exponent an `f32`. Infinities and NaNs
-//! are `inf<f32>`, `-inf<f32>`, `nan<f32>` (the quiet one without payload) and `bits<f32>(0x…)`.
+//! are `inf<f32>`, `-inf<f32>`, `nan<f32>` (the quiet one without payload) and `bits<f32>(0x…)`. Constants of
+//! other types have the type as a suffix, such as `7u8` and `0.5f16`.
 
 use vyre_spec::{DataType, Value};
 
 /// Writes a constant so that it reads back as the same bits.
 pub(crate) fn write(out: &mut String, value: Value) {
     let ty = value.ty();
-    match ty {
-        DataType::Bool => out.push_str(if value.bits() != 0 { "true" } else { "false" }),
-        DataType::U32 => out.push_str(&value.bits().to_string()),
-        DataType::I32 => {
-            let x = value.get::<i32>().unwrap_or_default();
-            out.push_str(&format!("{x}{ty}"));
+    let suffix = if matches!(ty, DataType::U32 | DataType::F32) { "" } else { ty.name() };
+    if let Some(x) = value.as_int() {
+        out.push_str(&format!("{x}{suffix}"));
+    } else if let Some(x) = value.as_f64() {
+        if x.is_finite() {
+            // Rust's `Debug` prints the shortest digits that read back as the same float, always with a
+            // point or an exponent. A 16-bit number is an f32, too, with far fewer digits than as an f64.
+            let digits = if ty == DataType::F64 { format!("{x:?}") } else { format!("{:?}", x as f32) };
+            out.push_str(&format!("{digits}{suffix}"));
+        } else if x.is_infinite() {
+            out.push_str(if x > 0.0 { "inf" } else { "-inf" });
+            out.push_str(&format!("<{ty}>"));
+        } else if Some(value) == nan(ty) {
+            out.push_str(&format!("nan<{ty}>"));
+        } else {
+            out.push_str(&format!("bits<{ty}>({:#X})", value.bits()));
         }
-        DataType::F32 => {
-            let x = value.get::<f32>().unwrap_or_default();
-            if x.is_finite() {
-                // Rust's `Debug` prints the shortest digits that read back as the same float, always
-                // with a point or an exponent.
-                out.push_str(&format!("{x:?}"));
-            } else if x.is_infinite() {
-                out.push_str(if x > 0.0 { "inf<f32>" } else { "-inf<f32>" });
-            } else if value.bits() == quiet_nan(ty) {
-                out.push_str("nan<f32>");
-            } else {
-                out.push_str(&format!("bits<{ty}>({:#X})", value.bits()));
-            }
-        }
-    }
-}
-
-/// The bits of the quiet NaN without sign and payload.
-fn quiet_nan(ty: DataType) -> u64 {
-    match ty {
-        DataType::F32 => 0x7FC0_0000,
-        DataType::Bool | DataType::U32 | DataType::I32 => 0,
+    } else {
+        out.push_str(if value.bits() != 0 { "true" } else { "false" });
     }
 }
 
 /// `inf<ty>` or `-inf<ty>`; `None` for a type without infinities.
 pub(crate) fn infinity(ty: DataType, negative: bool) -> Option<Value> {
-    match ty {
-        DataType::F32 => Some(Value::new(if negative { f32::NEG_INFINITY } else { f32::INFINITY })),
-        DataType::Bool | DataType::U32 | DataType::I32 => None,
-    }
+    let format = ty.float_format()?;
+    Some(Value::from_bits(ty, format.infinity() | if negative { format.sign() } else { 0 }))
 }
 
-/// `nan<ty>`; `None` for a type without NaNs.
+/// `nan<ty>`: the quiet one without sign and payload; `None` for a type without NaNs.
 pub(crate) fn nan(ty: DataType) -> Option<Value> {
-    ty.is_float().then(|| Value::from_bits(ty, quiet_nan(ty)))
+    ty.float_format().map(|format| Value::from_bits(ty, format.quiet_nan()))
 }
 
 /// Why a number is no constant: what is wrong, and what to write.
@@ -131,15 +120,16 @@ pub(crate) fn parse(number: &str, negative: bool) -> Result<Value, BadNumber> {
 }
 
 fn float(digits: &str, negative: bool, ty: DataType) -> Result<Value, BadNumber> {
-    // Rust's parser rounds to nearest, ties to even.
-    let x: f32 = match digits.parse() {
-        Ok(x) => x,
-        Err(_) => return bad(format!("`{digits}` is no number"), None),
+    // Rust's parsers round to nearest, ties to even.
+    let parsed = match ty {
+        DataType::F32 => digits.parse().map(|x: f32| Value::new(if negative { -x } else { x })),
+        _ => digits.parse().map(|x: f64| Value::from_f64(ty, if negative { -x } else { x })),
     };
-    if x.is_infinite() {
-        return bad(format!("`{digits}` is too large for {ty}"), format!("write `inf<{ty}>` for infinity"));
+    match parsed {
+        Err(_) => bad(format!("`{digits}` is no number"), None),
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => bad(format!("`{digits}` is too large for {ty}"), format!("write `inf<{ty}>` for infinity")),
     }
-    Ok(Value::new(if negative { -x } else { x }))
 }
 
 fn integer(digits: &str, radix: u32, negative: bool, ty: DataType, bare: bool) -> Result<Value, BadNumber> {
@@ -208,10 +198,13 @@ mod tests {
         let (negative, body) = text.strip_prefix('-').map_or((false, text), |body| (true, body));
         match body {
             "true" | "false" => Value::new(body == "true"),
-            "inf<f32>" => infinity(DataType::F32, negative).unwrap(),
-            "nan<f32>" => nan(DataType::F32).unwrap(),
-            _ => match body.strip_prefix("bits<f32>(").and_then(|b| b.strip_suffix(')')) {
-                Some(bits) => Value::from_bits(DataType::F32, parse_u64(bits).unwrap()),
+            _ => match body.split_once('<').and_then(|(kind, rest)| Some((kind, rest.split_once('>')?))) {
+                Some(("inf", (ty, _))) => infinity(DataType::from_name(ty).unwrap(), negative).unwrap(),
+                Some(("nan", (ty, _))) => nan(DataType::from_name(ty).unwrap()).unwrap(),
+                Some((_, (ty, bits))) => Value::from_bits(
+                    DataType::from_name(ty).unwrap(),
+                    parse_u64(bits.trim_matches(['(', ')'])).unwrap(),
+                ),
                 None => parse(body, negative).unwrap(),
             },
         }
@@ -236,11 +229,20 @@ mod tests {
             f32::from_bits(0x7F80_0001),
             1e20,
         ];
+        let doubles = [0.1f64, 1.0 / 3.0, 9_007_199_254_740_993.0, 5e-324, f64::MAX, -0.0, f64::INFINITY];
         let ints = [i32::MIN, i32::MAX, -1, 0, 1];
         let values = floats
             .map(Value::new)
             .into_iter()
+            .chain(doubles.map(Value::new))
             .chain(ints.map(Value::new))
+            .chain([i64::MIN, i64::MAX, -1].map(Value::new))
+            .chain([u64::MAX, 1 << 53].map(Value::new))
+            .chain([i8::MIN, i8::MAX].map(Value::new))
+            .chain([u16::MAX, 7].map(Value::new))
+            // Every 16-bit float.
+            .chain((0..=0xFFFF).map(|bits| Value::from_bits(DataType::F16, bits)))
+            .chain((0..=0xFFFF).map(|bits| Value::from_bits(DataType::BF16, bits)))
             .chain([0u32, 1, u32::MAX].map(Value::new))
             .chain([true, false].map(Value::new));
         for value in values {
@@ -259,6 +261,13 @@ mod tests {
         assert_eq!(parse("1e3", false), Ok(Value::new(1000.0f32)));
         assert_eq!(parse("2f32", true), Ok(Value::new(-2.0f32)));
         assert_eq!(parse("0", true), Ok(Value::new(0u32)));
+        assert_eq!(parse("0xFFu8", false), Ok(Value::new(255u8)));
+        assert_eq!(parse("128i8", true), Ok(Value::new(-128i8)));
+        assert_eq!(parse("0x8000000000000000i64", true), Ok(Value::new(i64::MIN)));
+        assert_eq!(parse("1.5bf16", false), Ok(Value::from_bits(DataType::BF16, 0x3FC0)));
+        // A tie between two f16, and what lies just above it.
+        assert_eq!(parse("2049f16", false), Ok(Value::from_bits(DataType::F16, 0x6800)));
+        assert_eq!(parse("2049.0001f16", false), Ok(Value::from_bits(DataType::F16, 0x6801)));
         assert_eq!(parse("2147483648i32", true), Ok(Value::new(i32::MIN)));
     }
 
@@ -273,6 +282,9 @@ mod tests {
             ("1u31", false),
             ("0x1p3", false),
             ("1bool", false),
+            ("256u8", false),
+            ("129i8", true),
+            ("65520.0f16", false),
             ("99999999999999999999", false),
             ("0x", false),
             ("1u32", true),

@@ -33,8 +33,11 @@ impl<'a> Bounds<'a> {
             let ty = facts.type_of(id);
             let all = of_type(ty);
             // An interval that leaves the type's range means that the value may have wrapped.
-            let range =
-                bounds.interval(program.expr(id), ty).filter(|r| all.0 <= r.0 && r.1 <= all.1 && r.0 <= r.1);
+            let narrow = ty == DataType::Bool || ty.is_int() && ty.width() <= 32;
+            let range = Some(id)
+                .filter(|_| narrow)
+                .and_then(|id| bounds.interval(program.expr(id), ty))
+                .filter(|r| all.0 <= r.0 && r.1 <= all.1 && r.0 <= r.1);
             bounds.ranges.push(range.unwrap_or(all));
         }
         bounds
@@ -221,7 +224,11 @@ fn of_type(ty: DataType) -> Interval {
         DataType::Bool => (0, 1),
         DataType::U32 => (0, i64::from(u32::MAX)),
         DataType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        // Never an index.
-        DataType::F32 => (i64::MIN, i64::MAX),
+        DataType::U8 => (0, i64::from(u8::MAX)),
+        DataType::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
+        DataType::U16 => (0, i64::from(u16::MAX)),
+        DataType::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        // Wider than the intervals; the others are never an index.
+        _ => (i64::MIN, i64::MAX),
     }
 }

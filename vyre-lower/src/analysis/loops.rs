@@ -205,8 +205,8 @@ fn trips(node: &Node, bounds: &Bounds<'_>) -> (u64, Option<u64>) {
     };
     let count = |distance: i64, stride: i64| (distance.max(0) as u64).div_ceil(stride.max(1) as u64);
     // Without a step above zero there is no trip.
-    let least = if by.0 > 0 { count(to.0 - from.1, by.1) } else { 0 };
-    (least, Some(count(to.1 - from.0, by.0)))
+    let least = if by.0 > 0 { count(to.0.saturating_sub(from.1), by.1) } else { 0 };
+    (least, Some(count(to.1.saturating_sub(from.0), by.0)))
 }
 
 /// Whether all invocations of a workgroup make the same trips of a loop: whether they share the flow inside.

@@ -8,13 +8,14 @@
 use vyre_foundation::check::Uniformity;
 use vyre_foundation::ir::{self, Node, NodeId, SharedId, VarId};
 use vyre_spec::ops::BinaryOp;
-use vyre_spec::{DataType, Value};
+use vyre_spec::DataType;
 
 use super::live::Crossing;
 use super::split::{Part, Reset};
 use crate::analysis::first_write::written_first;
 use crate::error::LowerError;
 use crate::kernel::{BlockId, InstId, LaunchField, Op, Place, Proof};
+use crate::legalize::{device_type, from_launch_word};
 use crate::lower::Lowering;
 use crate::writer::SCRATCH_BINDING;
 
@@ -28,9 +29,9 @@ fn left(number: u32, by_break: bool) -> u32 {
 
 const SIZED: Proof = Proof::Proven("scratch memory is sized for the launch");
 
-/// Whether a value of this type is a word of scratch memory.
+/// Whether a value of this type is a word of scratch memory, as the device computes it.
 pub(super) fn is_word(ty: DataType) -> bool {
-    matches!(ty, DataType::Bool | DataType::U32 | DataType::I32 | DataType::F32)
+    device_type(ty).size() == 4
 }
 
 impl Lowering<'_> {
@@ -69,7 +70,7 @@ impl Lowering<'_> {
         let bits = self.w.value(load, DataType::U32);
         match ty {
             DataType::Bool => self.w.raw_lit(BinaryOp::Ne, bits, 0u32),
-            ty => self.w.bitcast(ty, bits),
+            ty => self.w.bitcast(device_type(ty), bits),
         }
     }
 
@@ -290,15 +291,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// A word of launch data as a value of the program.
+    /// A word of launch data as a value of the program, of at most 32 bits.
     pub(crate) fn launch_value(&mut self, field: LaunchField, ty: DataType) -> InstId {
-        match ty {
-            DataType::Bool => {
-                let word = self.w.launch(field, DataType::U32);
-                let zero = self.w.constant(Value::zero(DataType::U32));
-                self.w.raw(BinaryOp::Ne, word, zero)
-            }
-            ty => self.w.launch(field, ty),
-        }
+        let word = self.w.launch(field, DataType::U32);
+        self.w.in_prelude(|w| from_launch_word(w, ty, word))
     }
 }

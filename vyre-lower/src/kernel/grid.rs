@@ -93,6 +93,9 @@ impl LaunchData {
         // Lengths and extents are below 2^32: resolving the launch sees to it.
         let word = |field: &LaunchField| match *field {
             LaunchField::Param(id) => launch.params.get(id.index()).map_or(0, |value| value.bits() as u32),
+            LaunchField::ParamHigh(id) => {
+                launch.params.get(id.index()).map_or(0, |value| (value.bits() >> 32) as u32)
+            }
             LaunchField::Length(id) => launch.lengths.get(id.index()).copied().unwrap_or(0) as u32,
             LaunchField::Extent(axis) => launch.extent[axis.index()] as u32,
             LaunchField::WorkgroupCount(axis) => grid.workgroups[axis.index()],

@@ -93,8 +93,10 @@ pub struct LaunchData {
 /// One word of launch data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LaunchField {
-    /// A parameter's bits.
+    /// A parameter's bits, zero-extended; of a wider one the lower 32.
     Param(ParamId),
+    /// The upper 32 bits of a parameter of 64.
+    ParamHigh(ParamId),
     /// A buffer's number of elements.
     Length(BufferId),
     /// Points of the domain.

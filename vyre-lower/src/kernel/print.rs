@@ -183,6 +183,7 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             LaunchField::Param(id) => write!(f, "parameter {}", id.raw()),
+            LaunchField::ParamHigh(id) => write!(f, "parameter {}, upper half", id.raw()),
             LaunchField::Length(id) => write!(f, "length of buffer {}", id.raw()),
             LaunchField::Extent(axis) => write!(f, "extent {}", axis.name()),
             LaunchField::WorkgroupCount(axis) => write!(f, "workgroups {}", axis.name()),

@@ -1,36 +1,64 @@
 //! Float ops that drivers get wrong or leave open: NaN tests, inequality, minimum, maximum, clamp.
 
-use vyre_spec::DataType;
 use vyre_spec::ops::{BinaryOp, TernaryOp, UnaryOp};
+use vyre_spec::{DataType, FloatFormat};
 
 use super::InstId;
-use crate::writer::Writer;
+use super::repr::wrap;
+use crate::writer::{Refusal, Writer, bits_of};
 
-const MAGNITUDE: u32 = 0x7FFF_FFFF;
-const INFINITY: u32 = 0x7F80_0000;
-const SIGN: u32 = 0x8000_0000;
-const QUIET_NAN: u32 = 0x7FC0_0000;
+pub(super) const MAGNITUDE: u32 = 0x7FFF_FFFF;
+pub(super) const INFINITY: u32 = 0x7F80_0000;
+pub(super) const SIGN: u32 = 0x8000_0000;
+pub(super) const QUIET_NAN: u32 = 0x7FC0_0000;
 const TWO_POW_126: u32 = 0x7E80_0000;
+
+/// The format of a float value as the device has it: that of f32 or f64.
+fn format(w: &Writer, a: InstId) -> FloatFormat {
+    w.ty(a).float_format().unwrap_or(FloatFormat { exponent_bits: 8, fraction_bits: 23 })
+}
+
+/// The bits of a float.
+fn bits(w: &mut Writer, a: InstId) -> InstId {
+    let ty = bits_of(w.ty(a));
+    w.bitcast(ty, a)
+}
+
+/// The bits of a float below the sign.
+fn magnitude(w: &mut Writer, a: InstId) -> InstId {
+    let sign = format(w, a).sign();
+    let bits = bits(w, a);
+    w.raw_bits(BinaryOp::BitAnd, bits, sign - 1)
+}
 
 /// Compares the bits below the sign with those of infinity.
 fn magnitude_test(w: &mut Writer, test: BinaryOp, a: InstId) -> InstId {
-    let bits = w.bitcast(DataType::U32, a);
-    let magnitude = w.raw_lit(BinaryOp::BitAnd, bits, MAGNITUDE);
-    w.raw_lit(test, magnitude, INFINITY)
+    let infinity = format(w, a).infinity();
+    let magnitude = magnitude(w, a);
+    w.raw_bits(test, magnitude, infinity)
 }
 
-pub(super) fn is_nan(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
+pub(super) fn is_nan(w: &mut Writer, _op: UnaryOp, _ty: DataType, a: InstId) -> InstId {
     magnitude_test(w, BinaryOp::Gt, a)
 }
 
-pub(super) fn is_inf(w: &mut Writer, _op: UnaryOp, a: InstId) -> InstId {
+pub(super) fn is_inf(w: &mut Writer, _op: UnaryOp, _ty: DataType, a: InstId) -> InstId {
     magnitude_test(w, BinaryOp::Eq, a)
 }
 
-/// NaN of NaN, where the driver gives a number.
-pub(super) fn exponential(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {
+/// A function that devices compute in binary32 and nothing wider.
+pub(super) fn transcendental(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    if ty == DataType::F64 {
+        return w.refuse(Refusal { op: op.name(), ty, missing: None }, ty);
+    }
     let number = w.raw1(op, a);
-    if !w.quirks.loses_special_values {
+    wrap(w, ty, number)
+}
+
+/// NaN of NaN, where the driver gives a number.
+pub(super) fn exponential(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    let number = transcendental(w, op, ty, a);
+    if !w.quirks.loses_special_values || ty == DataType::F64 {
         return number;
     }
     let nan = magnitude_test(w, BinaryOp::Gt, a);
@@ -38,9 +66,9 @@ pub(super) fn exponential(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {
 }
 
 /// Where the driver gives numbers for all operands: −∞ of zero, ∞ of itself, and NaN of NaN and below zero.
-pub(super) fn logarithm(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {
-    let number = w.raw1(op, a);
-    if !w.quirks.loses_special_values {
+pub(super) fn logarithm(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    let number = transcendental(w, op, ty, a);
+    if !w.quirks.loses_special_values || ty == DataType::F64 {
         return number;
     }
     let bits = w.bitcast(DataType::U32, a);
@@ -64,8 +92,8 @@ fn magnitude_test_of_zero(w: &mut Writer, bits: InstId) -> InstId {
 
 /// Comparisons that hold of an operand and itself, unless it is NaN, which drivers forget where they see that
 /// both are one value: some always, others in some expressions.
-pub(super) fn reflexive(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    if !w.ty(a).is_float() {
+pub(super) fn reflexive(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    if !ty.is_float() {
         return w.raw(op, a, b);
     }
     if a == b {
@@ -80,40 +108,43 @@ pub(super) fn reflexive(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> I
 }
 
 /// Of floats, the negation of equality: drivers were seen to compare NaNs as equal.
-pub(super) fn ne(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    if !w.ty(a).is_float() {
+pub(super) fn ne(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    if !ty.is_float() {
         return w.raw(op, a, b);
     }
-    let equal = reflexive(w, BinaryOp::Eq, a, b);
+    let equal = reflexive(w, BinaryOp::Eq, ty, a, b);
     w.raw1(UnaryOp::Not, equal)
 }
 
 /// Where the driver loses finite divisors above 2^126, both operands are scaled by 2^-2, which is exact unless
 /// the quotient is 0 anyway.
-pub(super) fn divide(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    if !w.quirks.loses_large_divisors {
-        return w.raw(op, a, b);
-    }
-    let bits = w.bitcast(DataType::U32, b);
-    let magnitude = w.raw_lit(BinaryOp::BitAnd, bits, MAGNITUDE);
-    // Above 2^126 and below infinity, in one comparison.
-    let above = w.raw_lit(BinaryOp::Sub, magnitude, TWO_POW_126 + 1);
-    let large = w.raw_lit(BinaryOp::Lt, above, INFINITY - (TWO_POW_126 + 1));
-    let (quarter, one) = (w.lit(0.25f32), w.lit(1.0f32));
-    let scale = w.select(large, quarter, one);
-    let (a, b) = (w.raw(BinaryOp::Mul, a, scale), w.raw(BinaryOp::Mul, b, scale));
-    w.raw(op, a, b)
+pub(super) fn divide(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    let quotient = if w.quirks.loses_large_divisors && ty != DataType::F64 {
+        let bits = w.bitcast(DataType::U32, b);
+        let magnitude = w.raw_lit(BinaryOp::BitAnd, bits, MAGNITUDE);
+        // Above 2^126 and below infinity, in one comparison.
+        let above = w.raw_lit(BinaryOp::Sub, magnitude, TWO_POW_126 + 1);
+        let large = w.raw_lit(BinaryOp::Lt, above, INFINITY - (TWO_POW_126 + 1));
+        let (quarter, one) = (w.lit(0.25f32), w.lit(1.0f32));
+        let scale = w.select(large, quarter, one);
+        let (a, b) = (w.raw(BinaryOp::Mul, a, scale), w.raw(BinaryOp::Mul, b, scale));
+        w.raw(op, a, b)
+    } else {
+        w.raw(op, a, b)
+    };
+    wrap(w, ty, quotient)
 }
 
 /// Of a float and a literal zero, the choice is made on the bits: drivers were seen to lose the zero's sign.
-pub(super) fn select(w: &mut Writer, op: TernaryOp, condition: InstId, a: InstId, b: InstId) -> InstId {
-    let is_zero = |w: &Writer, id| w.as_constant(id).and_then(|v| v.get::<f32>()).is_some_and(|x| x == 0.0);
-    if !is_zero(w, a) && !is_zero(w, b) {
+pub(super) fn select(w: &mut Writer, op: TernaryOp, ty: DataType, [condition, a, b]: [InstId; 3]) -> InstId {
+    let is_zero = |w: &Writer, id| w.as_constant(id).and_then(|v| v.as_f64()).is_some_and(|x| x == 0.0);
+    if !ty.is_float() || !is_zero(w, a) && !is_zero(w, b) {
         return w.raw3(op, condition, a, b);
     }
-    let (a, b) = (w.bitcast(DataType::U32, a), w.bitcast(DataType::U32, b));
-    let bits = w.raw3(op, condition, a, b);
-    w.bitcast(DataType::F32, bits)
+    let float = w.ty(a);
+    let (a, b) = (bits(w, a), bits(w, b));
+    let chosen = w.raw3(op, condition, a, b);
+    w.bitcast(float, chosen)
 }
 
 /// `b` if `a` is NaN or the comparison `b test a` holds, else `a`.
@@ -124,16 +155,28 @@ fn extremum(w: &mut Writer, test: BinaryOp, a: InstId, b: InstId) -> InstId {
     w.select(take, b, a)
 }
 
-pub(super) fn min(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    if w.ty(a).is_float() { extremum(w, BinaryOp::Lt, a, b) } else { w.raw(op, a, b) }
+/// The device has these of 32-bit integers.
+fn chosen(w: &mut Writer, op: BinaryOp, test: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    if ty.is_float() {
+        return extremum(w, test, a, b);
+    }
+    if ty.width() == 64 {
+        let beyond = w.raw(test, b, a);
+        return w.select(beyond, b, a);
+    }
+    w.raw(op, a, b)
 }
 
-pub(super) fn max(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    if w.ty(a).is_float() { extremum(w, BinaryOp::Gt, a, b) } else { w.raw(op, a, b) }
+pub(super) fn min(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    chosen(w, op, BinaryOp::Lt, ty, a, b)
+}
+
+pub(super) fn max(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    chosen(w, op, BinaryOp::Gt, ty, a, b)
 }
 
 /// `min(max(x, low), high)`, also where `low` is above `high`.
-pub(super) fn clamp(w: &mut Writer, _op: TernaryOp, x: InstId, low: InstId, high: InstId) -> InstId {
-    let raised = max(w, BinaryOp::Max, x, low);
-    min(w, BinaryOp::Min, raised, high)
+pub(super) fn clamp(w: &mut Writer, _op: TernaryOp, ty: DataType, [x, low, high]: [InstId; 3]) -> InstId {
+    let raised = max(w, BinaryOp::Max, ty, x, low);
+    min(w, BinaryOp::Min, ty, raised, high)
 }

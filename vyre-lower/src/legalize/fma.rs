@@ -11,21 +11,25 @@ use vyre_spec::DataType;
 use vyre_spec::ops::{BinaryOp, TernaryOp, UnaryOp};
 
 use super::InstId;
+use super::float::{INFINITY, MAGNITUDE, QUIET_NAN, SIGN};
 use super::int::{shift, wide_mul};
 use crate::kernel::{LaunchField, Op};
-use crate::writer::Writer;
+use crate::writer::{Refusal, Writer};
 
-const SIGN: u32 = 0x8000_0000;
-const MAGNITUDE: u32 = 0x7FFF_FFFF;
-const INFINITY: u32 = 0x7F80_0000;
-const QUIET_NAN: u32 = 0x7FC0_0000;
 /// The leading one of a normal significand.
 const HIDDEN: u32 = 0x0080_0000;
 
-pub(super) fn fma(w: &mut Writer, op: TernaryOp, a: InstId, b: InstId, c: InstId) -> InstId {
-    if !w.quirks.splits_fma {
-        return w.raw3(op, a, b, c);
+pub(super) fn fma(w: &mut Writer, op: TernaryOp, ty: DataType, [a, b, c]: [InstId; 3]) -> InstId {
+    match ty {
+        DataType::F16 => return super::half::fma(w, [a, b, c]),
+        // Its products leave the range of f32, so there is no other way.
+        DataType::BF16 => {}
+        _ if !w.quirks.splits_fma => return w.raw3(op, a, b, c),
+        DataType::F64 => return w.refuse(Refusal { op: op.name(), ty, missing: None }, ty),
+        _ => {}
     }
+    // Bits that the type has less than f32.
+    let drop = if ty == DataType::BF16 { 16 } else { 0 };
     // A driver that looks for branches on uniform values walks this graph once per path unless a leaf is not
     // uniform (Mesa 22.3 was seen to take minutes), so each operand gets one: 0, but only at run time.
     let (index, zero) = (w.hardware(Op::LocalIndex), w.launch(LaunchField::Zero, DataType::U32));
@@ -34,7 +38,7 @@ pub(super) fn fma(w: &mut Writer, op: TernaryOp, a: InstId, b: InstId, c: InstId
         let bits = w.bitcast(DataType::U32, x);
         w.raw(BinaryOp::BitOr, zero, bits)
     });
-    let finite = finite(w, bits);
+    let finite = finite(w, bits, drop);
     let result = special(w, bits, finite);
     w.bitcast(DataType::F32, result)
 }
@@ -80,7 +84,7 @@ fn unpack(w: &mut Writer, bits: InstId) -> Unpacked {
     // A subnormal's leading one goes up to bit 23, and its exponent, 1, down as much.
     let zeros = w.raw1(UnaryOp::LeadingZeros, fraction);
     let up = w.raw_lit(BinaryOp::Sub, zeros, 8u32);
-    let raised = shift(w, BinaryOp::Shl, fraction, up);
+    let raised = shift(w, BinaryOp::Shl, DataType::U32, fraction, up);
     let up = signed(w, up);
     let one = w.lit(1i32);
     let lowered = w.raw(BinaryOp::Sub, one, up);
@@ -99,9 +103,9 @@ fn shift_left(w: &mut Writer, x: Wide, n: InstId) -> Wide {
     // The bits that cross, shifted by 32 − n in two steps, as n may be 0.
     let rest = w.raw_lit(BinaryOp::BitXor, n, 31u32);
     let crossing = shr(w, low, 1);
-    let crossing = shift(w, BinaryOp::Shr, crossing, rest);
-    let high = shift(w, BinaryOp::Shl, high, n);
-    Wide { high: w.raw(BinaryOp::BitOr, high, crossing), low: shift(w, BinaryOp::Shl, low, n) }
+    let crossing = shift(w, BinaryOp::Shr, DataType::U32, crossing, rest);
+    let high = shift(w, BinaryOp::Shl, DataType::U32, high, n);
+    Wide { high: w.raw(BinaryOp::BitOr, high, crossing), low: shift(w, BinaryOp::Shl, DataType::U32, low, n) }
 }
 
 /// `n` below 64. Bit 0 of the result is also set if a bit that was set is lost.
@@ -113,16 +117,16 @@ fn shift_right_sticky(w: &mut Writer, x: Wide, n: InstId) -> Wide {
     let n = and(w, n, 31);
     let rest = w.raw_lit(BinaryOp::BitXor, n, 31u32);
     let crossing = shl(w, high, 1);
-    let crossing = shift(w, BinaryOp::Shl, crossing, rest);
-    let power = shift(w, BinaryOp::Shl, one, n);
+    let crossing = shift(w, BinaryOp::Shl, DataType::U32, crossing, rest);
+    let power = shift(w, BinaryOp::Shl, DataType::U32, one, n);
     let mask = w.raw(BinaryOp::Sub, power, one);
     let lost_bits = w.raw(BinaryOp::BitAnd, low, mask);
     let lost = w.raw(BinaryOp::BitOr, lost_word, lost_bits);
     let none = w.raw(BinaryOp::Eq, lost, zero);
     let sticky = w.select(none, zero, one);
-    let low = shift(w, BinaryOp::Shr, low, n);
+    let low = shift(w, BinaryOp::Shr, DataType::U32, low, n);
     let low = w.raw(BinaryOp::BitOr, low, crossing);
-    Wide { high: shift(w, BinaryOp::Shr, high, n), low: w.raw(BinaryOp::BitOr, low, sticky) }
+    Wide { high: shift(w, BinaryOp::Shr, DataType::U32, high, n), low: w.raw(BinaryOp::BitOr, low, sticky) }
 }
 
 fn add(w: &mut Writer, a: Wide, b: Wide) -> Wide {
@@ -162,7 +166,7 @@ fn amount(w: &mut Writer, n: InstId) -> InstId {
 }
 
 /// The result for finite operands with a product that is not zero.
-fn finite(w: &mut Writer, [a, b, c]: [InstId; 3]) -> InstId {
+fn finite(w: &mut Writer, [a, b, c]: [InstId; 3], drop: u32) -> InstId {
     let zero = w.lit(0u32);
     let sign = w.raw(BinaryOp::BitXor, a, b);
     let (product_sign, addend_sign) = (and(w, sign, SIGN), and(w, c, SIGN));
@@ -198,13 +202,13 @@ fn finite(w: &mut Writer, [a, b, c]: [InstId; 3]) -> InstId {
     let either = w.raw(BinaryOp::BitOr, total.high, total.low);
     let vanishes = w.raw(BinaryOp::Eq, either, zero);
 
-    let rounded = round(w, total, exponent);
+    let rounded = round(w, total, exponent, drop);
     let result = w.raw(BinaryOp::BitOr, sign, rounded);
     w.select(vanishes, zero, result)
 }
 
-/// The float nearest to number × 2^exponent, without its sign. The number is below 2^63 and not 0.
-fn round(w: &mut Writer, number: Wide, exponent: InstId) -> InstId {
+/// The f32 nearest to number × 2^exponent that has its last `drop` bits clear, without its sign. The number is below 2^63 and not 0.
+fn round(w: &mut Writer, number: Wide, exponent: InstId, drop: u32) -> InstId {
     let (zero, one) = (w.lit(0u32), w.lit(1u32));
     // The leading one goes to bit 62.
     let (high_zeros, low_zeros) =
@@ -227,11 +231,11 @@ fn round(w: &mut Writer, number: Wide, exponent: InstId) -> InstId {
     let biased = w.raw(BinaryOp::Max, biased, one_signed);
     let overflows = w.raw_lit(BinaryOp::Ge, biased, 255i32);
 
-    // 24 bits are kept, from bit 39 up; of the others, bit 38 is half a unit.
-    let kept = shr(w, number.high, 7);
-    let rest = and(w, number.high, 0x7F);
-    let above_half = w.raw_lit(BinaryOp::Gt, rest, 0x40u32);
-    let at_half = w.raw_lit(BinaryOp::Eq, rest, 0x40u32);
+    // 24 bits are kept, less `drop`, from bit 39 + `drop` up; of the others, the first is half a unit.
+    let kept = shr(w, number.high, 7 + drop);
+    let rest = and(w, number.high, (0x80 << drop) - 1);
+    let above_half = w.raw_lit(BinaryOp::Gt, rest, 0x40u32 << drop);
+    let at_half = w.raw_lit(BinaryOp::Eq, rest, 0x40u32 << drop);
     let odd = and(w, kept, 1);
     let odd_or_more = w.raw(BinaryOp::BitOr, odd, number.low);
     let even = w.raw(BinaryOp::Eq, odd_or_more, zero);
@@ -244,6 +248,7 @@ fn round(w: &mut Writer, number: Wide, exponent: InstId) -> InstId {
     let field = w.bitcast(DataType::U32, biased);
     let field = w.raw_lit(BinaryOp::Sub, field, 1u32);
     let field = shl(w, field, 23);
+    let kept = shl(w, kept, drop);
     let bits = w.raw(BinaryOp::Add, field, kept);
     let infinity = w.lit(INFINITY);
     w.select(overflows, infinity, bits)

@@ -1,60 +1,70 @@
 //! Integer ops: division, shifts, rotations, saturation, high products, differences.
 
 use vyre_spec::DataType;
-use vyre_spec::ops::{BinaryOp, CastOp};
+use vyre_spec::ops::BinaryOp;
 
 use super::InstId;
-use crate::writer::Writer;
-
-const SIGN: u32 = 1 << 31;
+use super::repr::{device_type, to_bits, wrap};
+use crate::writer::{Writer, bits_of};
 
 /// Adds two values as they are.
 fn add(w: &mut Writer, a: InstId, b: InstId) -> InstId {
     w.raw(BinaryOp::Add, a, b)
 }
 
-/// A constant of the integer type `ty` with these bits.
-fn constant(w: &mut Writer, ty: DataType, bits: u32) -> InstId {
-    w.constant(vyre_spec::Value::from_bits(ty, u64::from(bits)))
+/// The lowest `width` bits of a u32, fewer than 32.
+pub(super) fn low_bits(w: &mut Writer, a: InstId, width: u32) -> InstId {
+    w.raw_lit(BinaryOp::BitAnd, a, (1u32 << width) - 1)
+}
+
+/// The least and the greatest value of an integer type, as bits of its device type.
+fn limits(ty: DataType) -> (u64, u64) {
+    let all = u64::MAX >> (64 - ty.width());
+    if ty.is_signed_int() {
+        let greatest = all >> 1;
+        (!greatest, greatest)
+    } else {
+        (0, all)
+    }
 }
 
 /// A divisor with which the device's division gives the right quotient and `a − q·d` the right remainder:
-/// 1 instead of 0, and instead of −1 under MIN.
-fn divisor(w: &mut Writer, a: InstId, b: InstId) -> InstId {
-    let ty = w.ty(a);
-    if let Some(value) = w.as_constant(b) {
-        let bits = value.bits() as u32;
-        if bits != 0 && !(ty == DataType::I32 && bits == u32::MAX) {
+/// 1 instead of 0, and instead of −1 under MIN of the device's type.
+fn divisor(w: &mut Writer, ty: DataType, a: InstId, b: InstId) -> InstId {
+    let device = w.ty(a);
+    // MIN of a narrower type has a quotient by −1 in the device's type.
+    let overflows = ty.is_signed_int() && ty == device;
+    if let Some(value) = w.as_constant(b).and_then(|value| value.as_int()) {
+        if value != 0 && value != -1 {
             return b;
         }
     }
-    let zero = constant(w, ty, 0);
-    let one = constant(w, ty, 1);
-    let mut bad = w.raw(BinaryOp::Eq, b, zero);
-    if ty == DataType::I32 {
-        let (min, minus_one) = (constant(w, ty, SIGN), constant(w, ty, u32::MAX));
-        let is_min = w.raw(BinaryOp::Eq, a, min);
-        let is_minus_one = w.raw(BinaryOp::Eq, b, minus_one);
-        let overflows = w.raw(BinaryOp::BitAnd, is_min, is_minus_one);
-        bad = w.raw(BinaryOp::BitOr, bad, overflows);
+    let one = w.bits(device, 1);
+    let mut bad = w.raw_bits(BinaryOp::Eq, b, 0);
+    if overflows {
+        let is_min = w.raw_bits(BinaryOp::Eq, a, limits(ty).0);
+        let is_minus_one = w.raw_bits(BinaryOp::Eq, b, u64::MAX);
+        let both = w.raw(BinaryOp::BitAnd, is_min, is_minus_one);
+        bad = w.raw(BinaryOp::BitOr, bad, both);
     }
     w.select(bad, one, b)
 }
 
-/// x / 0 is x and MIN / −1 is MIN: both are x / 1.
-pub(super) fn div(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    if w.ty(a).is_float() {
-        return super::float::divide(w, op, a, b);
+/// x / 0 is x and MIN / −1 is MIN: both are x / 1, or the latter's wrapped quotient.
+pub(super) fn div(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    if ty.is_float() {
+        return super::float::divide(w, op, ty, a, b);
     }
-    let d = divisor(w, a, b);
-    w.raw(BinaryOp::Div, a, d)
+    let d = divisor(w, ty, a, b);
+    let quotient = w.raw(BinaryOp::Div, a, d);
+    if ty.is_signed_int() { wrap(w, ty, quotient) } else { quotient }
 }
 
 /// x % 0 and MIN % −1 are 0: both are x % 1. The signed remainder is a − q·d, as Vulkan leaves OpSRem of
 /// negative operands undefined (specification of `VK_KHR_maintenance8`, which defines it).
-pub(super) fn rem(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    let d = divisor(w, a, b);
-    if w.ty(a) != DataType::I32 {
+pub(super) fn rem(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    let d = divisor(w, ty, a, b);
+    if !ty.is_signed_int() {
         return w.raw(op, a, d);
     }
     let quotient = w.raw(BinaryOp::Div, a, d);
@@ -62,82 +72,98 @@ pub(super) fn rem(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId 
     w.raw(BinaryOp::Sub, a, product)
 }
 
-/// A shift amount below 32.
-fn amount(w: &mut Writer, b: InstId) -> InstId {
+/// A shift amount below the width.
+fn amount(w: &mut Writer, width: u32, b: InstId) -> InstId {
     match w.as_constant(b) {
-        Some(value) if value.bits() < 32 => b,
-        _ => w.raw_lit(BinaryOp::BitAnd, b, 31u32),
+        Some(value) if value.bits() < u64::from(width) => b,
+        _ => w.raw_lit(BinaryOp::BitAnd, b, width - 1),
     }
 }
 
 /// The amount is taken modulo the width.
-pub(super) fn shift(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    let amount = amount(w, b);
-    w.raw(op, a, amount)
+pub(super) fn shift(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    let amount = amount(w, ty.width(), b);
+    let shifted = w.raw(op, a, amount);
+    wrap(w, ty, shifted)
 }
 
-fn rotate(w: &mut Writer, towards: BinaryOp, back: BinaryOp, a: InstId, b: InstId) -> InstId {
-    let ty = w.ty(a);
-    let bits = w.bitcast(DataType::U32, a);
-    let amount = amount(w, b);
-    let width = w.lit(32u32);
-    let rest = w.raw(BinaryOp::Sub, width, amount);
-    // An amount of 0 leaves 32, which wraps to 0: both halves are then the operand.
-    let rest = w.raw_lit(BinaryOp::BitAnd, rest, 31u32);
+fn rotate(w: &mut Writer, [towards, back]: [BinaryOp; 2], ty: DataType, a: InstId, b: InstId) -> InstId {
+    let width = ty.width();
+    let bits = if width < 32 { to_bits(w, ty, a) } else { w.bitcast(bits_of(ty), a) };
+    let amount = amount(w, width, b);
+    let whole = w.lit(width);
+    let rest = w.raw(BinaryOp::Sub, whole, amount);
+    // An amount of 0 leaves the width, which wraps to 0: both halves are then the operand.
+    let rest = w.raw_lit(BinaryOp::BitAnd, rest, width - 1);
     let high = w.raw(towards, bits, amount);
     let low = w.raw(back, bits, rest);
     let rotated = w.raw(BinaryOp::BitOr, high, low);
-    w.bitcast(ty, rotated)
+    let rotated = w.bitcast(device_type(ty), rotated);
+    wrap(w, ty, rotated)
 }
 
-pub(super) fn rotate_left(w: &mut Writer, _op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    rotate(w, BinaryOp::Shl, BinaryOp::Shr, a, b)
+pub(super) fn rotate_left(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    rotate(w, [BinaryOp::Shl, BinaryOp::Shr], ty, a, b)
 }
 
-pub(super) fn rotate_right(w: &mut Writer, _op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    rotate(w, BinaryOp::Shr, BinaryOp::Shl, a, b)
+pub(super) fn rotate_right(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    rotate(w, [BinaryOp::Shr, BinaryOp::Shl], ty, a, b)
+}
+
+/// A result in 32 bits, clamped to the range of a narrower type.
+pub(super) fn clamp_to(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
+    let (low, high) = limits(ty);
+    let capped = w.raw_bits(BinaryOp::Min, a, high);
+    if ty.is_signed_int() { w.raw_bits(BinaryOp::Max, capped, low) } else { capped }
 }
 
 /// The end of the range on `a`'s side: MIN for a negative `a`, else MAX.
-fn signed_limit(w: &mut Writer, a: InstId) -> InstId {
-    let sign = w.raw_lit(BinaryOp::Shr, a, 31u32);
-    w.raw_lit(BinaryOp::BitXor, sign, i32::MAX)
+fn signed_limit(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
+    let sign = w.raw_lit(BinaryOp::Shr, a, ty.width() - 1);
+    w.raw_bits(BinaryOp::BitXor, sign, limits(ty).1)
 }
 
-pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, a: InstId, b: InstId) -> InstId {
+pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
     let sum = add(w, a, b);
-    if w.ty(a) == DataType::U32 {
+    if ty.width() < 32 {
+        return clamp_to(w, ty, sum);
+    }
+    if !ty.is_signed_int() {
         let wrapped = w.raw(BinaryOp::Lt, sum, a);
-        let max = w.lit(u32::MAX);
+        let max = w.bits(ty, u64::MAX);
         return w.select(wrapped, max, sum);
     }
     // The sum overflows where both operands differ from it in sign.
     let (x, y) = (w.raw(BinaryOp::BitXor, a, sum), w.raw(BinaryOp::BitXor, b, sum));
     let both = w.raw(BinaryOp::BitAnd, x, y);
-    let overflows = w.raw_lit(BinaryOp::Lt, both, 0i32);
-    let limit = signed_limit(w, a);
+    let overflows = w.raw_bits(BinaryOp::Lt, both, 0);
+    let limit = signed_limit(w, ty, a);
     w.select(overflows, limit, sum)
 }
 
-pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, a: InstId, b: InstId) -> InstId {
+pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
     let difference = w.raw(BinaryOp::Sub, a, b);
-    if w.ty(a) == DataType::U32 {
+    if !ty.is_signed_int() {
         let below = w.raw(BinaryOp::Lt, a, b);
-        let zero = w.lit(0u32);
+        let zero = w.bits(device_type(ty), 0);
         return w.select(below, zero, difference);
+    }
+    if ty.width() < 32 {
+        return clamp_to(w, ty, difference);
     }
     // The difference overflows where the operands differ in sign and it differs from the first.
     let (x, y) = (w.raw(BinaryOp::BitXor, a, b), w.raw(BinaryOp::BitXor, a, difference));
     let both = w.raw(BinaryOp::BitAnd, x, y);
-    let overflows = w.raw_lit(BinaryOp::Lt, both, 0i32);
-    let limit = signed_limit(w, a);
+    let overflows = w.raw_bits(BinaryOp::Lt, both, 0);
+    let limit = signed_limit(w, ty, a);
     w.select(overflows, limit, difference)
 }
 
-/// Both halves of a 32 × 32 bit product, from products of 16-bit limbs: (high, low).
+/// Both halves of the double-width product of two u32 or u64, from products of half-width limbs: (high, low).
 pub(super) fn wide_mul(w: &mut Writer, a: InstId, b: InstId) -> (InstId, InstId) {
+    let half = w.ty(a).width() / 2;
     let split = |w: &mut Writer, x: InstId| {
-        (w.raw_lit(BinaryOp::Shr, x, 16u32), w.raw_lit(BinaryOp::BitAnd, x, 0xFFFFu32))
+        (w.raw_lit(BinaryOp::Shr, x, half), w.raw_bits(BinaryOp::BitAnd, x, (1 << half) - 1))
     };
     let ((ah, al), (bh, bl)) = (split(w, a), split(w, b));
     let ll = w.raw(BinaryOp::Mul, al, bl);
@@ -145,10 +171,10 @@ pub(super) fn wide_mul(w: &mut Writer, a: InstId, b: InstId) -> (InstId, InstId)
     let hl = w.raw(BinaryOp::Mul, ah, bl);
     let hh = w.raw(BinaryOp::Mul, ah, bh);
     let ((lh_high, lh_low), (hl_high, hl_low)) = (split(w, lh), split(w, hl));
-    let carry = w.raw_lit(BinaryOp::Shr, ll, 16u32);
+    let carry = w.raw_lit(BinaryOp::Shr, ll, half);
     let middle = add(w, lh_low, hl_low);
     let middle = add(w, middle, carry);
-    let carry = w.raw_lit(BinaryOp::Shr, middle, 16u32);
+    let carry = w.raw_lit(BinaryOp::Shr, middle, half);
     let high = add(w, lh_high, hl_high);
     let high = add(w, high, carry);
     let high = add(w, high, hh);
@@ -156,25 +182,30 @@ pub(super) fn wide_mul(w: &mut Writer, a: InstId, b: InstId) -> (InstId, InstId)
     (high, low)
 }
 
-pub(super) fn mul_high(w: &mut Writer, _op: BinaryOp, a: InstId, b: InstId) -> InstId {
-    let ty = w.ty(a);
-    let (x, y) = (w.bitcast(DataType::U32, a), w.bitcast(DataType::U32, b));
+pub(super) fn mul_high(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+    if ty.width() < 32 {
+        // The whole product fits 32 bits.
+        let product = w.raw(BinaryOp::Mul, a, b);
+        return w.raw_lit(BinaryOp::Shr, product, ty.width());
+    }
+    let unsigned = bits_of(ty);
+    let (x, y) = (w.bitcast(unsigned, a), w.bitcast(unsigned, b));
     let (mut high, _) = wide_mul(w, x, y);
-    if ty == DataType::I32 {
-        // As signed numbers the operands are 2^32 less where they are negative.
+    if ty.is_signed_int() {
+        // As signed numbers the operands are 2^width less where they are negative.
         for (this, other) in [(a, y), (b, x)] {
-            let negative = w.raw_lit(BinaryOp::Lt, this, 0i32);
-            let zero = w.lit(0u32);
+            let negative = w.raw_bits(BinaryOp::Lt, this, 0);
+            let zero = w.bits(unsigned, 0);
             let excess = w.select(negative, other, zero);
             high = w.raw(BinaryOp::Sub, high, excess);
         }
-        high = w.cast(CastOp::Bitcast, ty, high);
     }
-    high
+    w.bitcast(ty, high)
 }
 
-pub(super) fn abs_diff(w: &mut Writer, _op: BinaryOp, a: InstId, b: InstId) -> InstId {
+pub(super) fn abs_diff(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
     let less = w.raw(BinaryOp::Lt, a, b);
     let (x, y) = (w.raw(BinaryOp::Sub, b, a), w.raw(BinaryOp::Sub, a, b));
-    w.select(less, x, y)
+    let difference = w.select(less, x, y);
+    if ty.is_signed_int() { wrap(w, ty, difference) } else { difference }
 }

@@ -1,28 +1,52 @@
 //! Builds each op from what a device computes as the semantics ask.
 //!
-//! The `lower` column of an op's row names its rule: `direct`, or a function of the module for the op's
-//! kind. The tables expand to the dispatch below, so a row whose rule does not exist fails to compile.
+//! The `lower` column of an op's row names its rule, a function of the module for the op's kind. The tables
+//! expand to the dispatch below, so a row whose rule does not exist fails to compile.
+//!
+//! A rule gets the type that its operands have in the program, and their values as the device computes them:
+//! see [`repr`].
 
 mod atomic;
+mod bits;
 mod convert;
 mod float;
 mod fma;
+mod half;
 mod int;
+mod memory;
+mod repr;
 mod subgroup;
 
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{DataType, atomic_ops, binary_ops, cast_ops, subgroup_ops, ternary_ops, unary_ops};
 
 pub(crate) use atomic::{Retries, Target};
+pub(crate) use bits::join;
+pub(crate) use memory::{from_memory, load_word, per_word, store_word, to_memory};
+pub(crate) use repr::{device_type, from_launch_word, literal, wrap};
 
 use crate::kernel::InstId;
 use crate::writer::Writer;
 
 mod unary_rules {
-    pub(super) use super::float::{exponential, is_inf, is_nan, logarithm};
-    use super::{InstId, UnaryOp, Writer};
+    pub(super) use super::bits::{count_ones, leading_zeros, reverse_bits, trailing_zeros};
+    pub(super) use super::float::{exponential, is_inf, is_nan, logarithm, transcendental};
+    use super::{DataType, InstId, UnaryOp, Writer, wrap};
 
-    pub(super) fn direct(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {
+    /// The device's own op, its result brought into the type.
+    pub(super) fn direct(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+        let result = w.raw1(op, a);
+        wrap(w, ty, result)
+    }
+
+    /// The device's own op; of floats, its result is in the type as it is.
+    pub(super) fn wrapped(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+        let result = w.raw1(op, a);
+        if ty.is_int() { wrap(w, ty, result) } else { result }
+    }
+
+    /// The device's own op, whose result is in the type as it is.
+    pub(super) fn exact(w: &mut Writer, op: UnaryOp, _ty: DataType, a: InstId) -> InstId {
         w.raw1(op, a)
     }
 }
@@ -32,9 +56,16 @@ mod binary_rules {
     pub(super) use super::int::{
         abs_diff, div, mul_high, rem, rotate_left, rotate_right, sat_add, sat_sub, shift,
     };
-    use super::{BinaryOp, InstId, Writer};
+    use super::{BinaryOp, DataType, InstId, Writer, wrap};
 
-    pub(super) fn direct(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
+    /// The device's own op, its result brought into the type.
+    pub(super) fn direct(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+        let result = w.raw(op, a, b);
+        wrap(w, ty, result)
+    }
+
+    /// The device's own op, whose result is in the type as it is.
+    pub(super) fn exact(w: &mut Writer, op: BinaryOp, _ty: DataType, a: InstId, b: InstId) -> InstId {
         w.raw(op, a, b)
     }
 }
@@ -42,21 +73,10 @@ mod binary_rules {
 mod ternary_rules {
     pub(super) use super::float::{clamp, select};
     pub(super) use super::fma::fma;
-    use super::{InstId, TernaryOp, Writer};
-
-    #[allow(dead_code, reason = "a rule that a row may name without a further line, though none does today")]
-    pub(super) fn direct(w: &mut Writer, op: TernaryOp, a: InstId, b: InstId, c: InstId) -> InstId {
-        w.raw3(op, a, b, c)
-    }
 }
 
 mod cast_rules {
-    pub(super) use super::convert::convert;
-    use super::{CastOp, DataType, InstId, Writer};
-
-    pub(super) fn direct(w: &mut Writer, op: CastOp, to: DataType, a: InstId) -> InstId {
-        if w.ty(a) == to { a } else { w.cast(op, to, a) }
-    }
+    pub(super) use super::convert::{bitcast, convert};
 }
 
 mod atomic_rules {
@@ -64,7 +84,7 @@ mod atomic_rules {
 }
 
 mod subgroup_rules {
-    pub(super) use super::subgroup::{direct, shuffle, shuffle_xor};
+    pub(super) use super::subgroup::{gather, reduce, shuffle, shuffle_xor, vote};
 }
 
 macro_rules! unary_table {
@@ -72,9 +92,9 @@ macro_rules! unary_table {
         rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
         native: $native:ident $(($nname:ident))?, lower: $lower:ident,
         eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
-        /// The op on a value.
-        pub(crate) fn unary(w: &mut Writer, op: UnaryOp, a: InstId) -> InstId {
-            match op { $(UnaryOp::$variant => unary_rules::$lower(w, op, a),)* }
+        /// The op on a value of type `ty`.
+        pub(crate) fn unary(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+            match op { $(UnaryOp::$variant => unary_rules::$lower(w, op, ty, a),)* }
         }
     };
 }
@@ -85,9 +105,9 @@ macro_rules! binary_table {
         rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
         native: $native:ident $(($($nname:ident)*))?, lower: $lower:ident,
         eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
-        /// The op on two values.
-        pub(crate) fn binary(w: &mut Writer, op: BinaryOp, a: InstId, b: InstId) -> InstId {
-            match op { $(BinaryOp::$variant => binary_rules::$lower(w, op, a, b),)* }
+        /// The op on two values, the first of type `ty`.
+        pub(crate) fn binary(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+            match op { $(BinaryOp::$variant => binary_rules::$lower(w, op, ty, a, b),)* }
         }
     };
 }
@@ -98,9 +118,9 @@ macro_rules! ternary_table {
         rust: $rust:ident, laws: [$($law:ident),*], nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
         native: $native:ident $(($nname:ident))?, lower: $lower:ident,
         eval: { $($eval:tt)* }, doc: $doc:literal })*) => {
-        /// The op on three values.
-        pub(crate) fn ternary(w: &mut Writer, op: TernaryOp, a: InstId, b: InstId, c: InstId) -> InstId {
-            match op { $(TernaryOp::$variant => ternary_rules::$lower(w, op, a, b, c),)* }
+        /// The op on three values, the last of type `ty`.
+        pub(crate) fn ternary(w: &mut Writer, op: TernaryOp, ty: DataType, operands: [InstId; 3]) -> InstId {
+            match op { $(TernaryOp::$variant => ternary_rules::$lower(w, op, ty, operands),)* }
         }
     };
 }
@@ -109,9 +129,9 @@ ternary_ops!(ternary_table);
 macro_rules! cast_table {
     ($($variant:ident = $tag:literal $name:ident { native: $native:ident($nname:ident), lower: $lower:ident,
         eval: $eval:ident, doc: $doc:literal })*) => {
-        /// The conversion of a value.
-        pub(crate) fn cast(w: &mut Writer, op: CastOp, to: DataType, a: InstId) -> InstId {
-            match op { $(CastOp::$variant => cast_rules::$lower(w, op, to, a),)* }
+        /// The conversion of a value of type `from`.
+        pub(crate) fn cast(w: &mut Writer, op: CastOp, from: DataType, to: DataType, a: InstId) -> InstId {
+            match op { $(CastOp::$variant => cast_rules::$lower(w, from, to, a),)* }
         }
     };
 }
@@ -137,9 +157,15 @@ atomic_ops!(atomic_table);
 macro_rules! subgroup_table {
     ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), combine: $combine:ident,
         native: $native:ident($($nname:ident)*), lower: $lower:ident, doc: $doc:literal })*) => {
-        /// The op over a subgroup.
-        pub(crate) fn subgroup(w: &mut Writer, op: SubgroupOp, value: InstId, lane: Option<InstId>) -> InstId {
-            match op { $(SubgroupOp::$variant => subgroup_rules::$lower(w, op, value, lane),)* }
+        /// The op over a subgroup, on values of type `ty`.
+        pub(crate) fn subgroup(
+            w: &mut Writer,
+            op: SubgroupOp,
+            ty: DataType,
+            value: InstId,
+            lane: Option<InstId>,
+        ) -> InstId {
+            match op { $(SubgroupOp::$variant => subgroup_rules::$lower(w, op, ty, value, lane),)* }
         }
     };
 }

@@ -13,7 +13,8 @@ use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp};
 use vyre_spec::{CompileOptions, DataType, DeviceProfile, Value};
 
 /// What memory holds that nobody wrote.
-const GARBAGE: u32 = 0xDEAD_BEEF;
+const GARBAGE: u64 = 0xDEAD_BEEF_DEAD_BEEF;
+const GARBAGE_BYTE: u8 = 0xA5;
 
 /// The profile that tests lower for.
 pub(crate) fn profile() -> DeviceProfile {
@@ -47,7 +48,7 @@ pub(crate) fn run_with(
     execute_all(&lower_all(program, profile, options).unwrap(), program, params, buffers, profile)
 }
 
-/// Runs a kernel.
+/// Runs a kernel over buffers of words.
 pub(crate) fn execute(
     kernel: &KernelDescriptor,
     program: &Checked<Program>,
@@ -55,8 +56,50 @@ pub(crate) fn execute(
     buffers: &[Vec<u32>],
     profile: &DeviceProfile,
 ) -> Outcome {
+    of_words(execute_bytes(kernel, program, params, &to_bytes(buffers), profile))
+}
+
+/// Runs the kernels of a program over buffers of words, as their schedule says.
+pub(crate) fn execute_all(
+    lowered: &Lowered,
+    program: &Checked<Program>,
+    params: &Params,
+    buffers: &[Vec<u32>],
+    profile: &DeviceProfile,
+) -> Outcome {
+    of_words(execute_all_bytes(lowered, program, params, &to_bytes(buffers), profile))
+}
+
+fn to_bytes(buffers: &[Vec<u32>]) -> Vec<Vec<u8>> {
+    buffers.iter().map(|words| words.iter().flat_map(|w| w.to_le_bytes()).collect()).collect()
+}
+
+fn to_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+fn of_words(outcome: ByteOutcome) -> Outcome {
+    let buffers = outcome.buffers.iter().map(|bytes| to_words(bytes)).collect();
+    Outcome { buffers, trap: outcome.trap, trips: outcome.trips }
+}
+
+/// What a run over bytes left behind.
+pub(crate) struct ByteOutcome {
+    pub(crate) buffers: Vec<Vec<u8>>,
+    pub(crate) trap: Option<[u32; 4]>,
+    pub(crate) trips: u64,
+}
+
+/// Runs a kernel.
+pub(crate) fn execute_bytes(
+    kernel: &KernelDescriptor,
+    program: &Checked<Program>,
+    params: &Params,
+    buffers: &[Vec<u8>],
+    profile: &DeviceProfile,
+) -> ByteOutcome {
     let (launch, grid) = resolved(kernel, program, params, buffers, profile);
-    let mut outcome = Outcome { buffers: buffers.to_vec(), trap: None, trips: 0 };
+    let mut outcome = ByteOutcome { buffers: buffers.to_vec(), trap: None, trips: 0 };
     one_kernel(kernel, &launch, &grid, &[], &mut [], &mut outcome, profile);
     outcome
 }
@@ -65,10 +108,10 @@ fn resolved(
     kernel: &KernelDescriptor,
     program: &Checked<Program>,
     params: &Params,
-    buffers: &[Vec<u32>],
+    buffers: &[Vec<u8>],
     profile: &DeviceProfile,
 ) -> (ResolvedLaunch, Grid) {
-    let bound: Vec<_> = buffers.iter().map(|words| Some(4 * words.len() as u64)).collect();
+    let bound: Vec<_> = buffers.iter().map(|bytes| Some(bytes.len() as u64)).collect();
     let launch = resolve(program, params, &bound, None).unwrap();
     let grid = kernel.grid(&launch, profile.max_workgroups_per_axis).unwrap();
     assert!(!grid.needs_folding);
@@ -76,18 +119,18 @@ fn resolved(
 }
 
 /// Runs the kernels of a program, as their schedule says.
-pub(crate) fn execute_all(
+pub(crate) fn execute_all_bytes(
     lowered: &Lowered,
     program: &Checked<Program>,
     params: &Params,
-    buffers: &[Vec<u32>],
+    buffers: &[Vec<u8>],
     profile: &DeviceProfile,
-) -> Outcome {
+) -> ByteOutcome {
     let (launch, grid) = resolved(&lowered.kernels[0], program, params, buffers, profile);
     let memory = lowered.schedule.scratch();
     let words = memory.words(grid.workgroups, lowered.kernels[0].workgroup_size);
-    let mut scratch = vec![if memory.zero { 0 } else { GARBAGE }; words as usize];
-    let mut outcome = Outcome { buffers: buffers.to_vec(), trap: None, trips: 0 };
+    let mut scratch = vec![if memory.zero { 0 } else { GARBAGE_BYTE }; 4 * words as usize];
+    let mut outcome = ByteOutcome { buffers: buffers.to_vec(), trap: None, trips: 0 };
     let run = |kernel: usize, vars: &[Value]| -> Result<(), ScheduleTooLong> {
         one_kernel(&lowered.kernels[kernel], &launch, &grid, vars, &mut scratch, &mut outcome, profile);
         Ok(())
@@ -101,8 +144,8 @@ fn one_kernel(
     launch: &ResolvedLaunch,
     grid: &Grid,
     vars: &[Value],
-    scratch: &mut [u32],
-    outcome: &mut Outcome,
+    scratch: &mut [u8],
+    outcome: &mut ByteOutcome,
     profile: &DeviceProfile,
 ) {
     let mut machine = Machine {
@@ -114,18 +157,20 @@ fn one_kernel(
         lanes: profile.subgroup_size.unwrap() as usize,
         trips: 0,
     };
+    let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let launch_data = bytes(&machine.launch);
     for binding in &kernel.bindings {
-        let mut words = match binding.role {
+        let mut bytes = match binding.role {
             Role::Buffer(id) => outcome.buffers[id.index()].clone(),
-            Role::LaunchData => machine.launch.clone(),
+            Role::LaunchData => launch_data.clone(),
             Role::Scratch => scratch.to_vec(),
-            Role::Trap => outcome.trap.unwrap_or_default().to_vec(),
+            Role::Trap => bytes(&outcome.trap.unwrap_or_default()),
         };
-        // Bindings are at least 16 bytes.
-        while words.len() < 4 {
-            words.push(GARBAGE);
+        // Bindings are whole words, and at least 16 bytes.
+        while bytes.len() < 16 || bytes.len() % 8 != 0 {
+            bytes.push(GARBAGE_BYTE);
         }
-        machine.memory.push(words);
+        machine.memory.push(bytes);
     }
     for z in 0..grid.dispatch[2] {
         for y in 0..grid.dispatch[1] {
@@ -136,23 +181,24 @@ fn one_kernel(
         }
     }
     outcome.trips = outcome.trips.max(machine.trips);
-    for (binding, words) in kernel.bindings.iter().zip(machine.memory) {
+    for (binding, bytes) in kernel.bindings.iter().zip(machine.memory) {
         match binding.role {
             Role::Buffer(id) => {
                 let len = outcome.buffers[id.index()].len();
+                let padding = &bytes[len..];
                 assert!(
-                    words[len..].iter().all(|&w| w == GARBAGE),
+                    padding.iter().all(|&b| b == GARBAGE_BYTE),
                     "the padding of {} changed",
                     binding.name
                 );
-                outcome.buffers[id.index()] = words[..len].to_vec();
+                outcome.buffers[id.index()] = bytes[..len].to_vec();
             }
-            Role::LaunchData => assert_eq!(words[..machine.launch.len()], machine.launch),
+            Role::LaunchData => assert_eq!(bytes[..launch_data.len()], launch_data),
             Role::Scratch => {
                 let len = scratch.len();
-                scratch.copy_from_slice(&words[..len]);
+                scratch.copy_from_slice(&bytes[..len]);
             }
-            Role::Trap => outcome.trap = Some([words[0], words[1], words[2], words[3]]),
+            Role::Trap => outcome.trap = Some(to_words(&bytes)[..4].try_into().unwrap()),
         }
     }
 }
@@ -160,8 +206,8 @@ fn one_kernel(
 struct Machine<'k> {
     kernel: &'k KernelDescriptor,
     launch: Vec<u32>,
-    memory: Vec<Vec<u32>>,
-    shared: Vec<Vec<u32>>,
+    memory: Vec<Vec<u8>>,
+    shared: Vec<Vec<u64>>,
     group: [u32; 3],
     lanes: usize,
     trips: u64,
@@ -204,7 +250,7 @@ struct Invocation {
     index: u32,
     values: Vec<Option<Value>>,
     locals: Vec<Option<Value>>,
-    privates: Vec<Vec<u32>>,
+    privates: Vec<Vec<u64>>,
     frames: Vec<Frame>,
     /// The barrier or subgroup op that it waits at.
     waits: Option<InstId>,
@@ -316,18 +362,22 @@ impl Machine<'_> {
             Op::Binary(op, a, b) => binary(op, inv.get(a), inv.get(b)),
             Op::Ternary(op, a, b, c) => op.eval(inv.get(a), inv.get(b), inv.get(c)).unwrap(),
             Op::Cast(op, a) => cast(op, inv.get(a), ty),
-            Op::Load { place, index, .. } => word(*self.element(inv, place, index)),
+            Op::Load { place, index, .. } => {
+                let index = inv.get(index).get::<u32>().unwrap() as usize;
+                Value::from_bits(ty, self.load(inv, place, index, ty))
+            }
             Op::Store { place, index, value, .. } => {
-                let bits = inv.get(value).bits() as u32;
-                *self.element(inv, place, index) = bits;
+                let (value, index) = (inv.get(value), inv.get(index).get::<u32>().unwrap() as usize);
+                self.store(inv, place, index, value);
                 return;
             }
             Op::Atomic { op, place, index, value, expected, .. } => {
                 let (operand, expected) = (inv.get(value), expected.map(|e| inv.get(e)));
-                let element = self.element(inv, place, index);
-                let old = word(*element);
+                let index = inv.get(index).get::<u32>().unwrap() as usize;
+                let old = Value::from_bits(ty, self.load(inv, place, index, ty));
                 if op != AtomicOp::CompareExchange || Some(old) == expected {
-                    *element = op.kernel(ty).unwrap()(old.bits(), operand.bits()) as u32;
+                    let new = op.kernel(ty).unwrap()(old.bits(), operand.bits());
+                    self.store(inv, place, index, Value::from_bits(ty, new));
                 }
                 old
             }
@@ -373,12 +423,27 @@ impl Machine<'_> {
         inv.values[id.index()] = Some(value);
     }
 
-    fn element<'m>(&'m mut self, inv: &'m mut Invocation, place: Place, index: InstId) -> &'m mut u32 {
-        let index = inv.get(index).get::<u32>().unwrap() as usize;
+    fn load(&self, inv: &Invocation, place: Place, index: usize, ty: DataType) -> u64 {
         match place {
-            Place::Binding(n) => &mut self.memory[n as usize][index],
-            Place::Shared(n) => &mut self.shared[n as usize][index],
-            Place::Private(n) => &mut inv.privates[n as usize][index],
+            Place::Binding(n) => {
+                let size = ty.size() as usize;
+                let bytes = &self.memory[n as usize][index * size..(index + 1) * size];
+                Value::from_le_bytes(ty, bytes).bits()
+            }
+            Place::Shared(n) => self.shared[n as usize][index],
+            Place::Private(n) => inv.privates[n as usize][index],
+        }
+    }
+
+    fn store(&mut self, inv: &mut Invocation, place: Place, index: usize, value: Value) {
+        match place {
+            Place::Binding(n) => {
+                let size = value.ty().size() as usize;
+                let bytes = &mut self.memory[n as usize][index * size..(index + 1) * size];
+                bytes.copy_from_slice(&value.bits().to_le_bytes()[..size]);
+            }
+            Place::Shared(n) => self.shared[n as usize][index] = value.bits(),
+            Place::Private(n) => inv.privates[n as usize][index] = value.bits(),
         }
     }
 }
@@ -399,13 +464,15 @@ impl Invocation {
 
 /// A device's op: undefined where the device's is.
 fn binary(op: BinaryOp, a: Value, b: Value) -> Value {
+    let signed = a.ty().is_signed_int();
     if a.ty().is_int() && matches!(op, BinaryOp::Div | BinaryOp::Rem) {
         assert_ne!(b.bits(), 0, "division by zero");
-        assert!(a.get() != Some(i32::MIN) || b.get() != Some(-1i32), "an overflowing division");
-        assert!(op == BinaryOp::Div || a.ty() == DataType::U32, "a signed remainder");
+        let least = 1 << (a.ty().width() - 1);
+        assert!(!signed || a.bits() != least || b.as_int() != Some(-1), "an overflowing division");
+        assert!(op == BinaryOp::Div || !signed, "a signed remainder");
     }
     if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
-        assert!(b.bits() < 32, "a shift by the width or more");
+        assert!(b.bits() < u64::from(a.ty().width()), "a shift by the width or more");
     }
     let left = [
         BinaryOp::RotateLeft,
@@ -416,16 +483,16 @@ fn binary(op: BinaryOp, a: Value, b: Value) -> Value {
         BinaryOp::AbsDiff,
     ];
     assert!(!left.contains(&op), "an op that lowering should not leave");
-    let is_float = a.ty() == DataType::F32;
+    let is_float = a.ty().is_float();
     assert!(!(is_float && matches!(op, BinaryOp::Ne | BinaryOp::Min | BinaryOp::Max)), "an inexact float op");
     op.eval(a, b).unwrap()
 }
 
 /// A device's conversion: undefined where the device's is.
 fn cast(op: CastOp, a: Value, to: DataType) -> Value {
-    if let (CastOp::Convert, Some(x)) = (op, a.get::<f32>()) {
-        let range =
-            if to == DataType::U32 { 0.0..4_294_967_296.0 } else { -2_147_483_648.0..2_147_483_648.0 };
+    if let (CastOp::Convert, Some(x), true) = (op, a.as_f64(), to.is_int()) {
+        let whole = 2f64.powi(to.width() as i32);
+        let range = if to.is_signed_int() { -whole / 2.0..whole / 2.0 } else { 0.0..whole };
         assert!(range.contains(&x), "a float out of the integer's range");
     }
     op.eval(a, to).unwrap()

@@ -8,31 +8,31 @@ use crate::{DataType, TypeSet};
 #[macro_export]
 macro_rules! atomic_ops {
     ($callback:ident $(($($args:tt)*))?) => { $callback! { $(($($args)*))?
-        Add = 0x01 atomic_add { ty: Modify(Arith), native: Function(Add), lower: atomic_add,
-            eval: { Int: |old, x| old.wrapping_add(x), Float: |old, x| old + x },
+        Add = 0x01 atomic_add { ty: Modify(Atomic), native: Function(Add), lower: atomic_add,
+            eval: { AtomicInt: |old, x| old.wrapping_add(x), Single: |old, x| old + x },
             doc: "Adds the operand; integers wrap." }
-        Sub = 0x02 atomic_sub { ty: Modify(Int), native: Function(Subtract), lower: direct,
-            eval: { Int: |old, x| old.wrapping_sub(x) },
+        Sub = 0x02 atomic_sub { ty: Modify(AtomicInt), native: Function(Subtract), lower: direct,
+            eval: { AtomicInt: |old, x| old.wrapping_sub(x) },
             doc: "Subtracts the operand; integers wrap." }
-        Min = 0x03 atomic_min { ty: Modify(Int), native: Function(Min), lower: direct,
-            eval: { Int: |old, x| old.min(x) },
+        Min = 0x03 atomic_min { ty: Modify(AtomicInt), native: Function(Min), lower: direct,
+            eval: { AtomicInt: |old, x| old.min(x) },
             doc: "Keeps the smaller of the old value and the operand." }
-        Max = 0x04 atomic_max { ty: Modify(Int), native: Function(Max), lower: direct,
-            eval: { Int: |old, x| old.max(x) },
+        Max = 0x04 atomic_max { ty: Modify(AtomicInt), native: Function(Max), lower: direct,
+            eval: { AtomicInt: |old, x| old.max(x) },
             doc: "Keeps the larger of the old value and the operand." }
-        And = 0x05 atomic_and { ty: Modify(Int), native: Function(And), lower: direct,
-            eval: { Int: |old, x| old & x },
+        And = 0x05 atomic_and { ty: Modify(AtomicInt), native: Function(And), lower: direct,
+            eval: { AtomicInt: |old, x| old & x },
             doc: "Bitwise and with the operand." }
-        Or = 0x06 atomic_or { ty: Modify(Int), native: Function(InclusiveOr), lower: direct,
-            eval: { Int: |old, x| old | x },
+        Or = 0x06 atomic_or { ty: Modify(AtomicInt), native: Function(InclusiveOr), lower: direct,
+            eval: { AtomicInt: |old, x| old | x },
             doc: "Bitwise or with the operand." }
-        Xor = 0x07 atomic_xor { ty: Modify(Int), native: Function(ExclusiveOr), lower: direct,
-            eval: { Int: |old, x| old ^ x },
+        Xor = 0x07 atomic_xor { ty: Modify(AtomicInt), native: Function(ExclusiveOr), lower: direct,
+            eval: { AtomicInt: |old, x| old ^ x },
             doc: "Bitwise exclusive or with the operand." }
-        Exchange = 0x08 atomic_exchange { ty: Modify(Arith), native: Exchange(Exchange), lower: atomic_exchange,
-            eval: { Arith: |_old, x| x },
+        Exchange = 0x08 atomic_exchange { ty: Modify(Atomic), native: Exchange(Exchange), lower: atomic_exchange,
+            eval: { Atomic: |_old, x| x },
             doc: "Stores the operand." }
-        CompareExchange = 0x09 atomic_compare_exchange { ty: CompareExchange(Int), native: CompareExchange(Exchange), lower: direct,
+        CompareExchange = 0x09 atomic_compare_exchange { ty: CompareExchange(AtomicInt), native: CompareExchange(Exchange), lower: direct,
             eval: { Int: |_old, x| x },
             doc: "Stores the operand if the old value equals the expected one; never fails spuriously." }
     } };

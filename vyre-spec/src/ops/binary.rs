@@ -1,7 +1,7 @@
 //! Ops of two operands.
 
-use super::{Law, call2, for_class, op_enum, pure_columns, type_set};
-use crate::{DataType, ErrorBound, NanRule, TypeSet, Value};
+use super::{IntMath, Law, call2, for_class, op_enum, pure_columns, type_set};
+use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
 /// The binary op table; see [the module](crate::ops) for the row format.
 #[macro_export]
@@ -36,15 +36,15 @@ macro_rules! binary_ops {
             eval: { Int: |a, b| a.max(b), Float: |a, b| if a.is_nan() || b > a { b } else { a } },
             doc: "The larger operand; of floats, `a` unless it is NaN or `b > a`, so one NaN loses and equal zeros give `a`." }
         BitAnd = 0x08 bitand { ty: Same(Bits), sym: "&" 8, rust: BitAnd, laws: [Commutative, AssociativeInt, Idempotent, AnnihilatorZeroInt], nan: None, bound: Exact,
-            native: Bits(And LogicalAnd), lower: direct,
+            native: Bits(And LogicalAnd), lower: exact,
             eval: { Bits: |a, b| a & b },
             doc: "Bitwise and; of bools, logical and without short circuit." }
         BitOr = 0x09 bitor { ty: Same(Bits), sym: "|" 6, rust: BitOr, laws: [Commutative, AssociativeInt, Idempotent, RightZeroInt], nan: None, bound: Exact,
-            native: Bits(InclusiveOr LogicalOr), lower: direct,
+            native: Bits(InclusiveOr LogicalOr), lower: exact,
             eval: { Bits: |a, b| a | b },
             doc: "Bitwise or; of bools, logical or without short circuit." }
         BitXor = 0x0A bitxor { ty: Same(Bits), sym: "^" 7, rust: BitXor, laws: [Commutative, AssociativeInt, SelfZeroInt, RightZeroInt], nan: None, bound: Exact,
-            native: Bits(ExclusiveOr NotEqual), lower: direct,
+            native: Bits(ExclusiveOr NotEqual), lower: exact,
             eval: { Bits: |a, b| a ^ b },
             doc: "Bitwise exclusive or; of bools, whether they differ." }
         Shl = 0x0B shl { ty: Shift(Int), sym: "<<" 10, rust: Shl, laws: [RightZeroInt], nan: None, bound: Exact,
@@ -57,11 +57,11 @@ macro_rules! binary_ops {
             doc: "Right shift by a `u32` amount, taken modulo the width; of a signed integer, arithmetic." }
         RotateLeft = 0x0D rotate_left { ty: Shift(Int), sym: "" 0, rust: none, laws: [RightZeroInt], nan: None, bound: Exact,
             native: none, lower: rotate_left,
-            eval: { Int: |a, b| a.rotate_left(b & 31) },
+            eval: { Int: |a, b| a.rotate_left(b) },
             doc: "Left rotation by a `u32` amount, taken modulo the width." }
         RotateRight = 0x0E rotate_right { ty: Shift(Int), sym: "" 0, rust: none, laws: [RightZeroInt], nan: None, bound: Exact,
             native: none, lower: rotate_right,
-            eval: { Int: |a, b| a.rotate_right(b & 31) },
+            eval: { Int: |a, b| a.rotate_right(b) },
             doc: "Right rotation by a `u32` amount, taken modulo the width." }
         SaturatingAdd = 0x10 sat_add { ty: Same(Int), sym: "" 0, rust: none, laws: [Commutative, RightZeroInt], nan: None, bound: Exact,
             native: none, lower: sat_add,
@@ -73,11 +73,11 @@ macro_rules! binary_ops {
             doc: "Difference, clamped to the type's range." }
         MulHigh = 0x12 mul_high { ty: Same(Int), sym: "" 0, rust: none, laws: [Commutative, AnnihilatorZeroInt], nan: None, bound: Exact,
             native: none, lower: mul_high,
-            eval: { Unsigned: |a, b| (u64::from(a) * u64::from(b) >> 32) as u32, SignedInt: |a, b| (i64::from(a) * i64::from(b) >> 32) as i32 },
+            eval: { Int: |a, b| a.high_product(b) },
             doc: "The high half of the double-width product." }
         AbsDiff = 0x13 abs_diff { ty: Same(Int), sym: "" 0, rust: none, laws: [Commutative, SelfZeroInt], nan: None, bound: Exact,
             native: none, lower: abs_diff,
-            eval: { Unsigned: |a, b| a.abs_diff(b), SignedInt: |a, b| a.abs_diff(b) as i32 },
+            eval: { Int: |a, b| if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) } },
             doc: "The larger operand less the smaller, wrapped to the type." }
         Eq = 0x20 eq { ty: Compare(Any), sym: "==" 5, rust: none, laws: [Commutative, SelfTrueInt], nan: AsEvaluated, bound: Exact,
             native: Binary(Equal), lower: reflexive,
@@ -88,7 +88,7 @@ macro_rules! binary_ops {
             eval: { Any: |a, b| a != b },
             doc: "The negation of equality; a NaN differs from everything." }
         Lt = 0x22 lt { ty: Compare(Arith), sym: "<" 5, rust: none, laws: [SelfFalseInt], nan: AsEvaluated, bound: Exact,
-            native: Binary(Less), lower: direct,
+            native: Binary(Less), lower: exact,
             eval: { Arith: |a, b| a < b },
             doc: "Whether `a` is less; false with a NaN." }
         Le = 0x23 le { ty: Compare(Arith), sym: "<=" 5, rust: none, laws: [SelfTrueInt], nan: AsEvaluated, bound: Exact,
@@ -96,7 +96,7 @@ macro_rules! binary_ops {
             eval: { Arith: |a, b| a <= b },
             doc: "Whether `a` is less or equal; false with a NaN." }
         Gt = 0x24 gt { ty: Compare(Arith), sym: ">" 5, rust: none, laws: [SelfFalseInt], nan: AsEvaluated, bound: Exact,
-            native: Binary(Greater), lower: direct,
+            native: Binary(Greater), lower: exact,
             eval: { Arith: |a, b| a > b },
             doc: "Whether `a` is greater; false with a NaN." }
         Ge = 0x25 ge { ty: Compare(Arith), sym: ">=" 5, rust: none, laws: [SelfTrueInt], nan: AsEvaluated, bound: Exact,

@@ -75,48 +75,138 @@ pub(crate) fn call3<A: Element, B: Element, R: Element>(
     f(A::from_bits64(a), B::from_bits64(b), B::from_bits64(c)).to_bits64()
 }
 
+/// What rows need of integers beside Rust's own methods.
+pub(crate) trait IntMath {
+    /// The high half of the double-width product.
+    fn high_product(self, b: Self) -> Self;
+    /// A number of bits, as the same type.
+    fn counted(self, bits: u32) -> Self;
+}
+
+macro_rules! int_math {
+    (() $rust:ident $ty:ident) => {
+        impl IntMath for $rust {
+            fn high_product(self, b: Self) -> Self {
+                // The product of any two 64-bit integers of one type fits 128 bits, read as that type's.
+                let product = (i128::from(self)).wrapping_mul(i128::from(b));
+                (product >> $rust::BITS) as Self
+            }
+            fn counted(self, bits: u32) -> Self {
+                bits as Self
+            }
+        }
+    };
+}
+
 /// Expands `$emit! { (args) rust_type Variant }` once for each element type of a class, whose Rust name and
-/// [`DataType`](crate::DataType) variant it gives.
+/// [`DataType`](crate::DataType) variant it gives; `f16` and `bf16` must be in scope.
 #[macro_export]
 macro_rules! for_class {
     (Any, $emit:ident $args:tt) => {
         $emit! { $args bool Bool }
+        $emit! { $args u8 U8 }
+        $emit! { $args i8 I8 }
+        $emit! { $args u16 U16 }
+        $emit! { $args i16 I16 }
         $emit! { $args u32 U32 }
         $emit! { $args i32 I32 }
+        $emit! { $args u64 U64 }
+        $emit! { $args i64 I64 }
+        $emit! { $args f16 F16 }
+        $emit! { $args bf16 BF16 }
         $emit! { $args f32 F32 }
+        $emit! { $args f64 F64 }
     };
     (Arith, $emit:ident $args:tt) => {
+        $emit! { $args u8 U8 }
+        $emit! { $args i8 I8 }
+        $emit! { $args u16 U16 }
+        $emit! { $args i16 I16 }
         $emit! { $args u32 U32 }
         $emit! { $args i32 I32 }
+        $emit! { $args u64 U64 }
+        $emit! { $args i64 I64 }
+        $emit! { $args f16 F16 }
+        $emit! { $args bf16 BF16 }
         $emit! { $args f32 F32 }
+        $emit! { $args f64 F64 }
     };
     (Int, $emit:ident $args:tt) => {
+        $emit! { $args u8 U8 }
+        $emit! { $args i8 I8 }
+        $emit! { $args u16 U16 }
+        $emit! { $args i16 I16 }
         $emit! { $args u32 U32 }
         $emit! { $args i32 I32 }
+        $emit! { $args u64 U64 }
+        $emit! { $args i64 I64 }
     };
     (Signed, $emit:ident $args:tt) => {
+        $emit! { $args i8 I8 }
+        $emit! { $args i16 I16 }
         $emit! { $args i32 I32 }
+        $emit! { $args i64 I64 }
+        $emit! { $args f16 F16 }
+        $emit! { $args bf16 BF16 }
         $emit! { $args f32 F32 }
+        $emit! { $args f64 F64 }
     };
     (Float, $emit:ident $args:tt) => {
+        $emit! { $args f16 F16 }
+        $emit! { $args bf16 BF16 }
         $emit! { $args f32 F32 }
+        $emit! { $args f64 F64 }
     };
     (Bits, $emit:ident $args:tt) => {
         $emit! { $args bool Bool }
+        $emit! { $args u8 U8 }
+        $emit! { $args i8 I8 }
+        $emit! { $args u16 U16 }
+        $emit! { $args i16 I16 }
         $emit! { $args u32 U32 }
         $emit! { $args i32 I32 }
+        $emit! { $args u64 U64 }
+        $emit! { $args i64 I64 }
     };
     (Bool, $emit:ident $args:tt) => {
         $emit! { $args bool Bool }
     };
     (Unsigned, $emit:ident $args:tt) => {
+        $emit! { $args u8 U8 }
+        $emit! { $args u16 U16 }
         $emit! { $args u32 U32 }
+        $emit! { $args u64 U64 }
     };
     (SignedInt, $emit:ident $args:tt) => {
+        $emit! { $args i8 I8 }
+        $emit! { $args i16 I16 }
         $emit! { $args i32 I32 }
+        $emit! { $args i64 I64 }
+    };
+    (Word, $emit:ident $args:tt) => {
+        $emit! { $args u32 U32 }
+        $emit! { $args i32 I32 }
+    };
+    (AtomicInt, $emit:ident $args:tt) => {
+        $emit! { $args u32 U32 }
+        $emit! { $args i32 I32 }
+        $emit! { $args u64 U64 }
+        $emit! { $args i64 I64 }
+    };
+    (Single, $emit:ident $args:tt) => {
+        $emit! { $args f32 F32 }
+    };
+    (Atomic, $emit:ident $args:tt) => {
+        $emit! { $args u32 U32 }
+        $emit! { $args i32 I32 }
+        $emit! { $args u64 U64 }
+        $emit! { $args i64 I64 }
+        $emit! { $args f32 F32 }
     };
 }
 pub(crate) use for_class;
+
+for_class!(Int, int_math());
 
 /// The [`crate::TypeSet`] of a class.
 macro_rules! type_set {
@@ -140,6 +230,15 @@ macro_rules! type_set {
     };
     (Bool) => {
         $crate::TypeSet::BOOL
+    };
+    (Word) => {
+        $crate::TypeSet::WORD
+    };
+    (AtomicInt) => {
+        $crate::TypeSet::ATOMIC_INT
+    };
+    (Atomic) => {
+        $crate::TypeSet::ATOMIC
     };
 }
 pub(crate) use type_set;

@@ -8,29 +8,29 @@ use crate::{DataType, TypeSet, Value};
 #[macro_export]
 macro_rules! subgroup_ops {
     ($callback:ident $(($($args:tt)*))?) => { $callback! { $(($($args)*))?
-        Add = 0x01 subgroup_add { ty: Reduce(Int), combine: Add, native: Collective(Reduce Add), lower: direct,
+        Add = 0x01 subgroup_add { ty: Reduce(Int), combine: Add, native: Collective(Reduce Add), lower: reduce,
             doc: "The sum over all lanes." }
-        Mul = 0x02 subgroup_mul { ty: Reduce(Int), combine: Mul, native: Collective(Reduce Mul), lower: direct,
+        Mul = 0x02 subgroup_mul { ty: Reduce(Int), combine: Mul, native: Collective(Reduce Mul), lower: reduce,
             doc: "The product over all lanes." }
-        Min = 0x03 subgroup_min { ty: Reduce(Int), combine: Min, native: Collective(Reduce Min), lower: direct,
+        Min = 0x03 subgroup_min { ty: Reduce(Int), combine: Min, native: Collective(Reduce Min), lower: reduce,
             doc: "The smallest value of all lanes." }
-        Max = 0x04 subgroup_max { ty: Reduce(Int), combine: Max, native: Collective(Reduce Max), lower: direct,
+        Max = 0x04 subgroup_max { ty: Reduce(Int), combine: Max, native: Collective(Reduce Max), lower: reduce,
             doc: "The largest value of all lanes." }
-        And = 0x05 subgroup_and { ty: Reduce(Int), combine: BitAnd, native: Collective(Reduce And), lower: direct,
+        And = 0x05 subgroup_and { ty: Reduce(Int), combine: BitAnd, native: Collective(Reduce And), lower: reduce,
             doc: "The bitwise and over all lanes." }
-        Or = 0x06 subgroup_or { ty: Reduce(Int), combine: BitOr, native: Collective(Reduce Or), lower: direct,
+        Or = 0x06 subgroup_or { ty: Reduce(Int), combine: BitOr, native: Collective(Reduce Or), lower: reduce,
             doc: "The bitwise or over all lanes." }
-        Xor = 0x07 subgroup_xor { ty: Reduce(Int), combine: BitXor, native: Collective(Reduce Xor), lower: direct,
+        Xor = 0x07 subgroup_xor { ty: Reduce(Int), combine: BitXor, native: Collective(Reduce Xor), lower: reduce,
             doc: "The bitwise exclusive or over all lanes." }
-        InclusiveAdd = 0x08 subgroup_inclusive_add { ty: InclusiveScan(Int), combine: Add, native: Collective(InclusiveScan Add), lower: direct,
+        InclusiveAdd = 0x08 subgroup_inclusive_add { ty: InclusiveScan(Int), combine: Add, native: Collective(InclusiveScan Add), lower: reduce,
             doc: "The sum over this lane and those below." }
-        ExclusiveAdd = 0x09 subgroup_exclusive_add { ty: ExclusiveScan(Int), combine: Add, native: Collective(ExclusiveScan Add), lower: direct,
+        ExclusiveAdd = 0x09 subgroup_exclusive_add { ty: ExclusiveScan(Int), combine: Add, native: Collective(ExclusiveScan Add), lower: reduce,
             doc: "The sum over the lanes below; 0 in the first." }
-        All = 0x10 subgroup_all { ty: Reduce(Bool), combine: BitAnd, native: Vote(All), lower: direct,
+        All = 0x10 subgroup_all { ty: Reduce(Bool), combine: BitAnd, native: Vote(All), lower: vote,
             doc: "Whether the predicate holds in every lane." }
-        Any = 0x11 subgroup_any { ty: Reduce(Bool), combine: BitOr, native: Vote(Any), lower: direct,
+        Any = 0x11 subgroup_any { ty: Reduce(Bool), combine: BitOr, native: Vote(Any), lower: vote,
             doc: "Whether the predicate holds in some lane." }
-        BroadcastFirst = 0x12 subgroup_broadcast_first { ty: First(Arith), combine: none, native: Gather(BroadcastFirst), lower: direct,
+        BroadcastFirst = 0x12 subgroup_broadcast_first { ty: First(Arith), combine: none, native: Gather(BroadcastFirst), lower: gather,
             doc: "The first lane's value." }
         Shuffle = 0x13 subgroup_shuffle { ty: Shuffle(Arith), combine: none, native: Gather(Shuffle), lower: shuffle,
             doc: "The value of the lane that this lane names; 0 if there is no such lane." }

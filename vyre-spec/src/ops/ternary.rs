@@ -1,7 +1,8 @@
 //! Ops of three operands.
 
 use super::{Law, call3, for_class, op_enum, pure_columns, type_set};
-use crate::{DataType, ErrorBound, NanRule, TypeSet, Value};
+use crate::float::Half;
+use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
 /// The ternary op table; see [the module](crate::ops) for the row format.
 #[macro_export]

@@ -1,38 +1,39 @@
 //! Ops of one operand.
 
-use super::{Law, call1, for_class, op_enum, pure_columns, type_set};
-use crate::{DataType, ErrorBound, NanRule, TypeSet, Value};
+use super::{IntMath, Law, call1, for_class, op_enum, pure_columns, type_set};
+use crate::float::{Half, real};
+use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
 /// The unary op table; see [the module](crate::ops) for the row format.
 #[macro_export]
 macro_rules! unary_ops {
     ($callback:ident $(($($args:tt)*))?) => { $callback! { $(($($args)*))?
         Neg = 0x01 neg { ty: Same(Signed), sym: "-" 13, rust: Neg, laws: [Involution], nan: AsEvaluated, bound: Exact,
-            native: Unary(Negate), lower: direct,
+            native: Unary(Negate), lower: wrapped,
             eval: { SignedInt: |a| a.wrapping_neg(), Float: |a| -a },
             doc: "Negation; integers wrap, so the negation of the minimum is itself." }
         Not = 0x02 not { ty: Same(Bits), sym: "!" 13, rust: Not, laws: [Involution], nan: None, bound: Exact,
-            native: Not(BitwiseNot), lower: direct,
+            native: Not(BitwiseNot), lower: wrapped,
             eval: { Bits: |a| !a },
             doc: "Complement of every bit; logical negation of a bool." }
         Abs = 0x03 abs { ty: Same(Signed), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
-            native: Math(Abs), lower: direct,
+            native: Math(Abs), lower: wrapped,
             eval: { SignedInt: |a| a.wrapping_abs(), Float: |a| a.abs() },
             doc: "Absolute value; of the minimum integer, itself." }
         CountOnes = 0x04 count_ones { ty: Same(Int), sym: "" 0, rust: none, laws: [], nan: None, bound: Exact,
-            native: Math(CountOneBits), lower: direct,
-            eval: { Unsigned: |a| a.count_ones(), SignedInt: |a| a.count_ones() as i32 },
+            native: Math(CountOneBits), lower: count_ones,
+            eval: { Int: |a| a.counted(a.count_ones()) },
             doc: "The number of one bits." }
         LeadingZeros = 0x05 leading_zeros { ty: Same(Int), sym: "" 0, rust: none, laws: [], nan: None, bound: Exact,
-            native: Math(CountLeadingZeros), lower: direct,
-            eval: { Unsigned: |a| a.leading_zeros(), SignedInt: |a| a.leading_zeros() as i32 },
+            native: Math(CountLeadingZeros), lower: leading_zeros,
+            eval: { Int: |a| a.counted(a.leading_zeros()) },
             doc: "The number of zero bits above the highest one bit; the width for 0." }
         TrailingZeros = 0x06 trailing_zeros { ty: Same(Int), sym: "" 0, rust: none, laws: [], nan: None, bound: Exact,
-            native: Math(CountTrailingZeros), lower: direct,
-            eval: { Unsigned: |a| a.trailing_zeros(), SignedInt: |a| a.trailing_zeros() as i32 },
+            native: Math(CountTrailingZeros), lower: trailing_zeros,
+            eval: { Int: |a| a.counted(a.trailing_zeros()) },
             doc: "The number of zero bits below the lowest one bit; the width for 0." }
         ReverseBits = 0x07 reverse_bits { ty: Same(Int), sym: "" 0, rust: none, laws: [Involution], nan: None, bound: Exact,
-            native: Math(ReverseBits), lower: direct,
+            native: Math(ReverseBits), lower: reverse_bits,
             eval: { Int: |a| a.reverse_bits() },
             doc: "The bits in reverse order." }
         IsNan = 0x10 is_nan { ty: Predicate(Float), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
@@ -44,19 +45,19 @@ macro_rules! unary_ops {
             eval: { Float: |a| a.is_infinite() },
             doc: "Whether the value is an infinity, decided on its bits." }
         Floor = 0x12 floor { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Exact,
-            native: Math(Floor), lower: direct,
+            native: Math(Floor), lower: exact,
             eval: { Float: |a| a.floor() },
             doc: "The largest integer not above the value." }
         Ceil = 0x13 ceil { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Exact,
-            native: Math(Ceil), lower: direct,
+            native: Math(Ceil), lower: exact,
             eval: { Float: |a| a.ceil() },
             doc: "The smallest integer not below the value." }
         Trunc = 0x14 trunc { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Exact,
-            native: Math(Trunc), lower: direct,
+            native: Math(Trunc), lower: exact,
             eval: { Float: |a| a.trunc() },
             doc: "The value without its fraction." }
         Round = 0x15 round { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Exact,
-            native: Math(Round), lower: direct,
+            native: Math(Round), lower: exact,
             eval: { Float: |a| a.round_ties_even() },
             doc: "The nearest integer; ties go to the even one." }
         Sqrt = 0x18 sqrt { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Ulp(5.0),
@@ -65,35 +66,35 @@ macro_rules! unary_ops {
             doc: "The square root; NaN below zero. Bound: 1 / inverseSqrt, Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         InverseSqrt = 0x19 inverse_sqrt { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Ulp(2.0),
             native: Math(InverseSqrt), lower: direct,
-            eval: { Float: |a| (1.0 / f64::from(a).sqrt()) as f32 },
+            eval: { Float: |a| real(a, |x| 1.0 / x.sqrt()) },
             doc: "The reciprocal of the square root. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Exp = 0x1A exp { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: UlpScaled { base: 3.0, scale: 2.0 },
             native: Math(Exp), lower: exponential,
-            eval: { Float: |a| f64::from(a).exp() as f32 },
+            eval: { Float: |a| real(a, f64::exp) },
             doc: "The natural exponential. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Exp2 = 0x1B exp2 { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: UlpScaled { base: 3.0, scale: 2.0 },
             native: Math(Exp2), lower: exponential,
-            eval: { Float: |a| f64::from(a).exp2() as f32 },
+            eval: { Float: |a| real(a, f64::exp2) },
             doc: "Two to the power of the value. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Log = 0x1C log { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
             bound: AbsoluteInside { absolute: 4.768_371_6e-7, low: 0.5, high: 2.0, ulp: 3.0 },
             native: Math(Log), lower: logarithm,
-            eval: { Float: |a| f64::from(a).ln() as f32 },
+            eval: { Float: |a| real(a, f64::ln) },
             doc: "The natural logarithm; NaN below zero. Bound: 2^-21 absolute in [0.5, 2], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Log2 = 0x1D log2 { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
             bound: AbsoluteInside { absolute: 4.768_371_6e-7, low: 0.5, high: 2.0, ulp: 3.0 },
             native: Math(Log2), lower: logarithm,
-            eval: { Float: |a| f64::from(a).log2() as f32 },
+            eval: { Float: |a| real(a, f64::log2) },
             doc: "The binary logarithm; NaN below zero. Bound: 2^-21 absolute in [0.5, 2], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Sin = 0x1E sin { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
             bound: AbsoluteWithin { absolute: 4.882_812_5e-4, limit: std::f32::consts::PI },
-            native: Math(Sin), lower: direct,
-            eval: { Float: |a| f64::from(a).sin() as f32 },
+            native: Math(Sin), lower: transcendental,
+            eval: { Float: |a| real(a, f64::sin) },
             doc: "The sine of radians. Bound: 2^-11 absolute in [-π, π], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
         Cos = 0x1F cos { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
             bound: AbsoluteWithin { absolute: 4.882_812_5e-4, limit: std::f32::consts::PI },
-            native: Math(Cos), lower: direct,
-            eval: { Float: |a| f64::from(a).cos() as f32 },
+            native: Math(Cos), lower: transcendental,
+            eval: { Float: |a| real(a, f64::cos) },
             doc: "The cosine of radians. Bound: 2^-11 absolute in [-π, π], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
     } };
 }

@@ -127,11 +127,14 @@ impl CliError {
         let help = match self {
             Self::MissingInput { name, .. } => return Some(format!("pass `--in {name}=PATH`")),
             Self::ArrayType { needs, .. } => {
+                let bits = needs.width();
                 let numpy = match needs {
-                    vyre_spec::DataType::Bool => "bool_",
-                    vyre_spec::DataType::U32 => "uint32",
-                    vyre_spec::DataType::I32 => "int32",
-                    vyre_spec::DataType::F32 => "float32",
+                    vyre_spec::DataType::Bool => "bool_".to_owned(),
+                    // NumPy has no bfloat16: its bits are passed.
+                    vyre_spec::DataType::BF16 => "uint16".to_owned(),
+                    ty if ty.is_float() => format!("float{bits}"),
+                    ty if ty.is_signed_int() => format!("int{bits}"),
+                    _ => format!("uint{bits}"),
                 };
                 return Some(format!("convert it, in NumPy with `array.astype(numpy.{numpy})`"));
             }

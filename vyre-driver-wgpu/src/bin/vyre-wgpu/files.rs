@@ -47,12 +47,7 @@ fn elements(path: &Path, bytes: &[u8], buffer: &Buffer) -> Result<Vec<u8>, CliEr
         got: dtype.descr(),
     };
     let DType::Plain(ty) = &dtype else { return Err(wrong_type()) };
-    let wanted = match buffer.element {
-        DataType::Bool => (TypeChar::Bool, 1),
-        DataType::U32 => (TypeChar::Uint, 4),
-        DataType::I32 => (TypeChar::Int, 4),
-        DataType::F32 => (TypeChar::Float, 4),
-    };
+    let wanted = numpy_type(buffer.element);
     if (ty.type_char(), ty.size_field()) != wanted {
         return Err(wrong_type());
     }
@@ -71,9 +66,24 @@ fn elements(path: &Path, bytes: &[u8], buffer: &Buffer) -> Result<Vec<u8>, CliEr
     }
     Ok(match buffer.element {
         DataType::Bool => data.iter().flat_map(|&b| u32::from(b != 0).to_le_bytes()).collect(),
-        _ if big_endian => data.chunks_exact(4).flat_map(|word| word.iter().rev().copied()).collect(),
+        _ if big_endian => {
+            data.chunks_exact(wanted.1 as usize).flat_map(|word| word.iter().rev().copied()).collect()
+        }
         _ => data.to_vec(),
     })
+}
+
+/// What NumPy calls elements of a type: kind and bytes. Bools are bytes there, and bfloat16, which it has
+/// not, is written as the 16-bit integers that hold its bits.
+fn numpy_type(element: DataType) -> (TypeChar, u64) {
+    let size = u64::from(element.size());
+    match element {
+        DataType::Bool => (TypeChar::Bool, 1),
+        DataType::BF16 => (TypeChar::Uint, size),
+        ty if ty.is_float() => (TypeChar::Float, size),
+        ty if ty.is_signed_int() => (TypeChar::Int, size),
+        _ => (TypeChar::Uint, size),
+    }
 }
 
 /// Refuses headers that no NumPy array of ours has, before npyz evaluates them as Python literals, with
@@ -101,12 +111,18 @@ pub(crate) fn write(path: &Path, element: DataType, bytes: &[u8]) -> Result<(), 
     if !is_npy(path) {
         return fs::write(path, bytes).map_err(failed);
     }
-    let (ty, words) = match element {
-        DataType::Bool => ("|b1", bytes.chunks_exact(4).map(|word| u8::from(word != [0; 4])).collect()),
-        DataType::U32 => ("<u4", bytes.to_vec()),
-        DataType::I32 => ("<i4", bytes.to_vec()),
-        DataType::F32 => ("<f4", bytes.to_vec()),
+    let (kind, size) = numpy_type(element);
+    let words = match element {
+        DataType::Bool => bytes.chunks_exact(4).map(|word| u8::from(word != [0; 4])).collect(),
+        _ => bytes.to_vec(),
     };
+    let letter = match kind {
+        TypeChar::Bool => "|b",
+        TypeChar::Float => "<f",
+        TypeChar::Int => "<i",
+        _ => "<u",
+    };
+    let ty = format!("{}{size}", if size == 1 { letter.replace('<', "|") } else { letter.to_owned() });
     let invalid = |error| failed(std::io::Error::new(std::io::ErrorKind::InvalidData, error));
     let dtype = DType::Plain(ty.parse().map_err(invalid)?);
     let file = fs::File::create(path).map_err(failed)?;

@@ -77,9 +77,16 @@ fn value(name: &str, text: &str, ty: DataType) -> Result<Value, CliError> {
     };
     let parsed = match ty {
         DataType::Bool => text.parse().ok().map(Value::new::<bool>),
+        DataType::U8 => text.parse().ok().map(Value::new::<u8>),
+        DataType::I8 => text.parse().ok().map(Value::new::<i8>),
+        DataType::U16 => text.parse().ok().map(Value::new::<u16>),
+        DataType::I16 => text.parse().ok().map(Value::new::<i16>),
         DataType::U32 => text.parse().ok().map(Value::new::<u32>),
         DataType::I32 => text.parse().ok().map(Value::new::<i32>),
+        DataType::U64 => text.parse().ok().map(Value::new::<u64>),
+        DataType::I64 => text.parse().ok().map(Value::new::<i64>),
         DataType::F32 => text.parse().ok().map(Value::new::<f32>),
+        DataType::F16 | DataType::BF16 | DataType::F64 => text.parse().ok().map(|x| Value::from_f64(ty, x)),
     };
     parsed.ok_or_else(|| CliError::Value {
         option: format!("--param {name}"),

@@ -64,7 +64,7 @@ impl Generator<'_> {
     pub(super) fn vary(&mut self, index: ExprId, len: u64) -> ExprId {
         match self.rng.u32(0..10) {
             0 => {
-                let ty = self.int_type();
+                let Some(ty) = self.index_type(len, false) else { return index };
                 self.convert(index, DataType::U32, ty)
             }
             1 => {
@@ -75,8 +75,7 @@ impl Generator<'_> {
                 self.arena.expr(Expr::Ternary(TernaryOp::Select, condition, index, far))
             }
             2 => {
-                let signed: Vec<DataType> = DataType::ALL.into_iter().filter(|t| t.is_signed_int()).collect();
-                let Some(ty) = self.pick(&signed) else { return index };
+                let Some(ty) = self.index_type(len, true) else { return index };
                 let condition = self.expr(DataType::Bool, false);
                 let negative = self.rng.u64(1..4).wrapping_neg();
                 let negative = self.literal(Value::from_bits(ty, negative));
@@ -85,5 +84,15 @@ impl Generator<'_> {
             }
             _ => index,
         }
+    }
+
+    /// An integer type that has every index of `len` elements: in a narrower one, two would be the same.
+    fn index_type(&mut self, len: u64, signed: bool) -> Option<DataType> {
+        let fits = |ty: &DataType| {
+            let bits = ty.width() - u32::from(ty.is_signed_int());
+            ty.is_int() && (ty.is_signed_int() || !signed) && len < (1 << bits.min(63))
+        };
+        let types: Vec<DataType> = self.config.types().into_iter().filter(fits).collect();
+        self.pick(&types)
     }
 }

@@ -56,7 +56,7 @@ impl Generator<'_> {
     pub(super) fn commuting_atomic(&mut self, floats: bool) -> Option<(AtomicOp, DataType)> {
         let mut choices = Vec::new();
         for &op in AtomicOp::ALL {
-            for ty in op.rule().elements().iter() {
+            for ty in op.rule().elements().iter().filter(|&ty| self.config.types.contains(ty)) {
                 let samples = if ty.is_float() {
                     let mut rng = fastrand::Rng::with_seed(1);
                     (0..20).map(|_| small_value(ty, &mut rng)).collect()
@@ -229,7 +229,8 @@ impl Generator<'_> {
 
     pub(super) fn subgroup(&mut self) {
         let op = SubgroupOp::ALL[self.rng.usize(0..SubgroupOp::ALL.len())];
-        let types: Vec<DataType> = op.rule().operands().iter().collect();
+        let types: Vec<DataType> =
+            self.config.types().into_iter().filter(|&ty| op.rule().operands().contains(ty)).collect();
         let Some(ty) = self.pick(&types) else { return };
         let value = self.expr(ty, false);
         let lane = op.rule().takes_lane().then(|| {

@@ -17,7 +17,7 @@ mod memory;
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use vyre_spec::{DataType, Value};
+use vyre_spec::{DataType, TypeSet, Value};
 
 use self::memory::{Accumulator, Moded, Own};
 use super::GeneratedCase;
@@ -65,6 +65,8 @@ pub struct GenConfig {
     pub max_buffers: u32,
     /// Programs of workgroups have grid barriers, in branches and loops that the whole launch shares.
     pub grid_barriers: bool,
+    /// The types that programs have; bool and u32 always are.
+    pub types: TypeSet,
 }
 
 impl Default for GenConfig {
@@ -81,11 +83,18 @@ impl Default for GenConfig {
             subgroup_size: None,
             max_buffers: 6,
             grid_barriers: false,
+            types: TypeSet::ANY,
         }
     }
 }
 
 impl GenConfig {
+    /// The types that programs have.
+    pub(super) fn types(&self) -> Vec<DataType> {
+        let always = [DataType::Bool, DataType::U32];
+        DataType::ALL.into_iter().filter(|ty| self.types.contains(*ty) || always.contains(ty)).collect()
+    }
+
     fn lanes(&self) -> u32 {
         self.subgroup_size.unwrap_or(32)
     }
@@ -210,7 +219,7 @@ impl<'c> Generator<'c> {
             arena: Arena::new(name),
             params: Params::new(),
             inputs: Vec::new(),
-            recipes: Recipes::new(config.exact),
+            recipes: Recipes::new(config.exact, &config.types()),
             pool: Pool::new(),
             uniform: Pool::new(),
             vars: Vec::new(),
@@ -262,11 +271,12 @@ impl<'c> Generator<'c> {
     }
 
     fn any_type(&mut self) -> DataType {
-        DataType::ALL[self.rng.usize(0..DataType::ALL.len())]
+        let types = self.config.types();
+        types[self.rng.usize(0..types.len())]
     }
 
     fn int_type(&mut self) -> DataType {
-        let ints: Vec<DataType> = DataType::ALL.into_iter().filter(|ty| ty.is_int()).collect();
+        let ints: Vec<DataType> = self.config.types().into_iter().filter(|ty| ty.is_int()).collect();
         self.pick(&ints).unwrap_or(DataType::U32)
     }
 

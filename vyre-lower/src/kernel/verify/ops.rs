@@ -2,12 +2,13 @@
 //!
 //! * An op whose row has no native form.
 //! * The signed remainder, and `!=`, `min` and `max` of floats, which drivers compute in their own ways.
-//! * Conversions from and to bool, and between u32 and i32, which are a select, a comparison and the same
-//!   bits.
+//! * Conversions from and to bool, and between integers of one width, which are a select, a comparison and the
+//!   same bits.
+//! * Minimum, maximum, counts of bits and subgroup ops of 64-bit values.
 //! * A shuffle by exclusive or, which is a shuffle from a lane that was tested.
 
 use vyre_spec::ops::{BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{DataType, binary_ops, ternary_ops, unary_ops};
+use vyre_spec::{DataType, Value, binary_ops, ternary_ops, unary_ops};
 
 use super::super::{InstId, KernelDescriptor, LaunchField, Op, Proof};
 use super::{Broken, ensure};
@@ -41,20 +42,35 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
     let Some(inst) = kernel.insts.get(id.index()) else { return Ok(()) };
     let ty = |operand: InstId| kernel.insts.get(operand.index()).and_then(|inst| inst.ty);
     let holds = match inst.op {
-        Op::Unary(op, _) => unary_is_native(op),
+        Op::Unary(op, a) => {
+            let counts = matches!(
+                op,
+                UnaryOp::CountOnes | UnaryOp::LeadingZeros | UnaryOp::TrailingZeros | UnaryOp::ReverseBits
+            );
+            unary_is_native(op) && !(counts && ty(a).is_some_and(is_wide))
+        }
         Op::Binary(op, a, _) => {
             let inexact = match ty(a) {
-                Some(DataType::F32) => matches!(op, BinaryOp::Ne | BinaryOp::Min | BinaryOp::Max),
+                Some(DataType::F32 | DataType::F64) => {
+                    matches!(op, BinaryOp::Ne | BinaryOp::Min | BinaryOp::Max)
+                }
                 Some(DataType::I32) => op == BinaryOp::Rem,
+                Some(DataType::I64) => matches!(op, BinaryOp::Rem | BinaryOp::Min | BinaryOp::Max),
+                Some(DataType::U64) => matches!(op, BinaryOp::Min | BinaryOp::Max),
                 _ => false,
             };
             binary_is_native(op) && !inexact
         }
         Op::Ternary(op, ..) => ternary_is_native(op),
-        Op::Cast(CastOp::Convert, a) => {
-            let pair = [ty(a), inst.ty];
-            pair.contains(&Some(DataType::F32)) && !pair.contains(&Some(DataType::Bool)) && pair[0] != pair[1]
-        }
+        Op::Cast(CastOp::Convert, a) => match (ty(a), inst.ty) {
+            (Some(from), Some(to)) => {
+                let resizes = from.size() != to.size() && from.is_signed_int() == to.is_signed_int();
+                let by_value = from.is_float() || to.is_float() || resizes;
+                by_value && from != to && from != DataType::Bool && to != DataType::Bool
+            }
+            _ => false,
+        },
+        Op::Subgroup { value, .. } if ty(value).is_some_and(is_wide) => false,
         Op::Subgroup { op, .. } => op != SubgroupOp::ShuffleXor,
         _ => true,
     };
@@ -64,7 +80,8 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
             ensure(is_divisor(kernel, b), id, "a divisor is never zero, nor -1 under the least dividend")
         }
         Op::Binary(BinaryOp::Shl | BinaryOp::Shr, _, b) => {
-            ensure(is_amount(kernel, b), id, "a shift's amount is below the width")
+            let width = inst.ty.map_or(32, DataType::width);
+            ensure(is_amount(kernel, b, width), id, "a shift's amount is below the width")
         }
         _ => Ok(()),
     }
@@ -74,18 +91,21 @@ fn op(kernel: &KernelDescriptor, id: InstId) -> Option<Op> {
     kernel.insts.get(id.index()).map(|inst| inst.op)
 }
 
-/// The bits of a constant.
-fn constant(kernel: &KernelDescriptor, id: InstId) -> Option<u32> {
+const fn is_wide(ty: DataType) -> bool {
+    ty.size() == 8
+}
+
+/// A constant.
+fn constant(kernel: &KernelDescriptor, id: InstId) -> Option<Value> {
     match op(kernel, id)? {
-        Op::Constant(value) => Some(value.bits() as u32),
+        Op::Constant(value) => Some(value),
         _ => None,
     }
 }
 
 fn is_divisor(kernel: &KernelDescriptor, id: InstId) -> bool {
     let fixed = |id: InstId| {
-        let signed = kernel.insts.get(id.index()).and_then(|inst| inst.ty) == Some(DataType::I32);
-        constant(kernel, id).is_some_and(|bits| bits != 0 && !(signed && bits == u32::MAX))
+        constant(kernel, id).and_then(Value::as_int).is_some_and(|number| number != 0 && number != -1)
     };
     match op(kernel, id) {
         Some(Op::Ternary(TernaryOp::Select, _, a, _)) => fixed(a),
@@ -96,24 +116,36 @@ fn is_divisor(kernel: &KernelDescriptor, id: InstId) -> bool {
     }
 }
 
-fn is_amount(kernel: &KernelDescriptor, id: InstId) -> bool {
-    let below = |id: InstId| constant(kernel, id).is_some_and(|bits| bits < 32);
+fn is_amount(kernel: &KernelDescriptor, id: InstId, width: u32) -> bool {
+    let below = |id: InstId| constant(kernel, id).is_some_and(|value| value.bits() < u64::from(width));
     match op(kernel, id) {
         Some(Op::Binary(BinaryOp::BitAnd, a, b)) => below(a) || below(b),
         _ => below(id),
     }
 }
 
+/// Whether an index is chosen to be 0 out of bounds, or is that of the word with such an element.
+fn is_selected(kernel: &KernelDescriptor, id: InstId) -> bool {
+    match op(kernel, id) {
+        Some(Op::Ternary(TernaryOp::Select, _, _, other)) => {
+            constant(kernel, other).is_some_and(|value| value.bits() == 0)
+        }
+        Some(Op::Binary(BinaryOp::Shr, element, _)) => {
+            matches!(op(kernel, element), Some(Op::Ternary(TernaryOp::Select, _, _, other))
+                if constant(kernel, other).is_some_and(|value| value.bits() == 0))
+        }
+        _ => false,
+    }
+}
+
 /// Checks that a guarded access has its guard.
 pub(super) fn guard(kernel: &KernelDescriptor, id: InstId, under_if: bool) -> Result<(), Broken> {
     match op(kernel, id) {
-        Some(Op::Load { index, proof: Proof::Guarded, .. }) => {
-            let selected = match op(kernel, index) {
-                Some(Op::Ternary(TernaryOp::Select, _, _, other)) => constant(kernel, other) == Some(0),
-                _ => false,
-            };
-            ensure(selected || under_if, id, "a guarded load selects its index or stands under an `if`")
-        }
+        Some(Op::Load { index, proof: Proof::Guarded, .. }) => ensure(
+            is_selected(kernel, index) || under_if,
+            id,
+            "a guarded load selects its index or stands under an `if`",
+        ),
         Some(Op::Store { proof: Proof::Guarded, .. } | Op::Atomic { proof: Proof::Guarded, .. }) => {
             ensure(under_if, id, "a guarded store or atomic stands under an `if`")
         }

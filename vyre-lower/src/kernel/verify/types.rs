@@ -17,7 +17,7 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
         "there is one scratch memory",
     )?;
     for binding in &kernel.bindings {
-        fail(binding.element != DataType::Bool, "elements in memory are not bool")?;
+        fail(in_memory(binding.element), "elements in memory are device types, and not bool")?;
         let shape = match binding.role {
             Role::Buffer(_) => binding.access != Access::Uniform,
             Role::LaunchData => binding.element == DataType::U32 && binding.access == Access::Uniform,
@@ -29,11 +29,21 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
         fail(shape, "a binding has the shape of its role")?;
     }
     for array in kernel.shared.iter().chain(&kernel.privates) {
-        fail(array.element != DataType::Bool && array.len > 0, "arrays have elements, and not bool ones")?;
+        let fits = in_memory(array.element) && array.len > 0;
+        fail(fits, "arrays have elements of device types, and not bool")?;
     }
     fail(kernel.shared.iter().all(|a| !a.zero), "shared arrays are zeroed by instructions")?;
     fail(kernel.privates.iter().all(|a| !a.atomic), "private arrays are not atomic")?;
     fail(!kernel.workgroup_size.contains(&0), "a workgroup has invocations")
+}
+
+/// Whether devices compute with the type: the others are legalised.
+const fn is_device_type(ty: DataType) -> bool {
+    matches!(ty, DataType::Bool) || ty.size() >= 4
+}
+
+const fn in_memory(ty: DataType) -> bool {
+    is_device_type(ty) && !matches!(ty, DataType::Bool)
 }
 
 /// An array as an instruction meets it.
@@ -68,15 +78,16 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
     let Some(inst) = kernel.insts.get(id.index()) else { return Ok(()) };
     let ty = |operand: InstId| kernel.insts.get(operand.index()).and_then(|inst| inst.ty);
     let is = |operand: InstId, wanted: DataType| ty(operand) == Some(wanted);
+    ensure(inst.ty.is_none_or(is_device_type), id, "values have device types")?;
     let result = match inst.op {
         Op::Constant(value) => {
-            let finite = value.get::<f32>().is_none_or(f32::is_finite);
-            ensure(finite, id, "a float constant is finite")?;
+            ensure(value.is_finite(), id, "a float constant is finite")?;
             Some(value.ty())
         }
         Op::Launch(position) => {
             ensure((position as usize) < kernel.launch.fields.len(), id, "a word of launch data exists")?;
-            ensure(inst.ty.is_some_and(|ty| ty != DataType::Bool), id, "launch data are not bool")?;
+            let word = inst.ty.is_some_and(|ty| in_memory(ty) && ty.size() == 4);
+            ensure(word, id, "launch data are words")?;
             inst.ty
         }
         Op::WorkgroupId(_)

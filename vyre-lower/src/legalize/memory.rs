@@ -1,0 +1,80 @@
+//! Elements of arrays as memory holds them.
+//!
+//! A buffer of 8- or 16-bit elements is an array of words with several elements each, the first in the lowest
+//! bits. A load takes its bits out of the word. A store changes its bits and no others, by two atomics, so that
+//! other invocations may store the word's other elements at the same time.
+
+use vyre_spec::DataType;
+use vyre_spec::ops::{AtomicOp, BinaryOp, UnaryOp};
+
+use super::InstId;
+use super::repr::{from_bits, to_bits};
+use crate::bindings::Storage;
+use crate::kernel::{Op, Proof};
+use crate::writer::Writer;
+
+/// Elements of a buffer in a word; 1 unless they are narrower than one.
+pub(crate) const fn per_word(element: DataType) -> u32 {
+    match element.width() {
+        8 => 4,
+        16 => 2,
+        _ => 1,
+    }
+}
+
+/// The word of an element, and the position of its lowest bit there.
+fn locate(w: &mut Writer, logical: DataType, index: InstId) -> (InstId, InstId) {
+    let n = per_word(logical);
+    let word = w.raw_lit(BinaryOp::Shr, index, n.trailing_zeros());
+    let bit = w.raw_lit(BinaryOp::Shl, index, logical.width().trailing_zeros());
+    (word, w.raw_lit(BinaryOp::BitAnd, bit, 32 - logical.width()))
+}
+
+/// What memory holds of an element in bounds: of a packed one its bits, and no others, as a u32.
+pub(crate) fn load_word(w: &mut Writer, storage: &Storage, index: InstId, proof: Proof) -> InstId {
+    let place = storage.place;
+    if !storage.packed {
+        return w.value(Op::Load { place, index, proof }, storage.element);
+    }
+    let (index, shift) = locate(w, storage.logical, index);
+    let word = w.value(Op::Load { place, index, proof }, storage.element);
+    let bits = w.raw(BinaryOp::Shr, word, shift);
+    w.raw_lit(BinaryOp::BitAnd, bits, (1u32 << storage.logical.width()) - 1)
+}
+
+/// Stores what [`to_memory`] gave into an element in bounds.
+pub(crate) fn store_word(w: &mut Writer, storage: &Storage, index: InstId, value: InstId, proof: Proof) {
+    let place = storage.place;
+    if !storage.packed {
+        return w.effect(Op::Store { place, index, value, proof });
+    }
+    let (index, shift) = locate(w, storage.logical, index);
+    let ones = w.lit((1u32 << storage.logical.width()) - 1);
+    let ones = w.raw(BinaryOp::Shl, ones, shift);
+    let others = w.raw1(UnaryOp::Not, ones);
+    let value = w.raw(BinaryOp::Shl, value, shift);
+    for (op, value) in [(AtomicOp::And, others), (AtomicOp::Or, value)] {
+        w.value(Op::Atomic { op, place, index, value, expected: None, proof }, storage.element);
+    }
+}
+
+/// An element as the program sees it, from what memory holds.
+pub(crate) fn from_memory(w: &mut Writer, storage: &Storage, word: InstId) -> InstId {
+    match storage.logical {
+        DataType::Bool => w.raw_lit(BinaryOp::Ne, word, 0u32),
+        logical if storage.packed => from_bits(w, logical, word),
+        logical => w.bitcast(super::device_type(logical), word),
+    }
+}
+
+/// An element as memory holds it.
+pub(crate) fn to_memory(w: &mut Writer, storage: &Storage, value: InstId) -> InstId {
+    match storage.logical {
+        DataType::Bool => {
+            let (one, zero) = (w.lit(1u32), w.lit(0u32));
+            w.select(value, one, zero)
+        }
+        logical if storage.packed => to_bits(w, logical, value),
+        _ => w.bitcast(storage.element, value),
+    }
+}
