@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{Comparison, DataType, ErrorBound, Value};
 
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 14] = [
     ("atomic", include_str!("golden/atomic.txt")),
     ("bits", include_str!("golden/bits.txt")),
     ("cast", include_str!("golden/cast.txt")),
@@ -23,6 +23,9 @@ const FILES: [(&str, &str); 11] = [
     ("shift", include_str!("golden/shift.txt")),
     ("subgroup", include_str!("golden/subgroup.txt")),
     ("ternary", include_str!("golden/ternary.txt")),
+    ("wide_cast", include_str!("golden/wide_cast.txt")),
+    ("wide_float", include_str!("golden/wide_float.txt")),
+    ("wide_integer", include_str!("golden/wide_integer.txt")),
 ];
 
 /// One expectation: an op's name (of a cast, with `>` and its target), operands and result.
@@ -65,8 +68,10 @@ fn vectors() -> Vec<Vector<'static>> {
 fn value(ty: DataType, text: &str) -> Value {
     let number = |text: &str| match text.strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
-        None if ty.is_float() => u64::from(text.parse::<f32>().unwrap().to_bits()),
-        None => text.parse::<i64>().unwrap() as u64,
+        None if ty == DataType::F32 => u64::from(text.parse::<f32>().unwrap().to_bits()),
+        // Other numbers are written as bits.
+        None if ty.is_float() => Value::from_f64(ty, text.parse().unwrap()).bits(),
+        None => text.parse::<i128>().unwrap() as u64,
     };
     match (ty, text) {
         (DataType::Bool, _) => Value::new(text.parse::<bool>().unwrap()),

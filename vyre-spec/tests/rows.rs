@@ -46,40 +46,23 @@ fn rows() -> Vec<Row> {
 
 /// Edge values of a type, bits chosen here.
 fn edges(ty: DataType) -> Vec<Value> {
-    let bits: &[u64] = match ty {
-        DataType::Bool => &[0, 1],
-        DataType::U32 | DataType::I32 => &[
-            0,
-            1,
-            2,
-            31,
-            32,
-            33,
-            0x1234_5678,
-            0x7FFF_FFFF,
-            0x8000_0000,
-            0x8000_0001,
-            0xFFFF_FFFE,
-            0xFFFF_FFFF,
-        ],
-        // 0, 1, 1.5, 0.1, 2^24 + 2, the least and greatest normal, infinity, and their negatives; two NaNs.
-        DataType::F32 => &[
-            0,
-            0x3F80_0000,
-            0x3FC0_0000,
-            0x3DCC_CCCD,
-            0x4B80_0001,
-            0x0080_0000,
-            0x7F7F_FFFF,
-            0x7F80_0000,
-            0x8000_0000,
-            0xBF80_0000,
-            0xBFC0_0000,
-            0xFF7F_FFFF,
-            0xFF80_0000,
-            0x7FC0_0000,
-            0xFFC0_0001,
-        ],
+    let bits: Vec<u64> = match (ty, ty.float_format()) {
+        (DataType::Bool, _) => vec![0, 1],
+        (_, None) => {
+            let top = 1u64 << (ty.width() - 1);
+            let small = [0, 1, 2, 7, 8, 31, 32, 33];
+            let large = [0x1234_5678_1234_5678 & (top | (top - 1)), top - 1, top, top + 1];
+            let negative = [1u64, 2].map(u64::wrapping_neg);
+            small.into_iter().chain(large).chain(negative).collect()
+        }
+        // 0, 1, 1.5, 0.1, a number without a fraction, the least and greatest normal, infinity, and their
+        // negatives; two NaNs.
+        (_, Some(format)) => {
+            let numbers = [0.0, 1.0, 1.5, 0.1, 3.0 * 2f64.powi(9)].map(|x| format.from_f64(x));
+            let ends = [format.least_normal(), format.infinity() - 1, format.infinity()];
+            let both = numbers.into_iter().chain(ends).flat_map(|b| [b, b | format.sign()]);
+            both.chain([format.quiet_nan(), format.quiet_nan() | format.sign() | 1]).collect()
+        }
     };
     bits.iter().map(|&b| Value::from_bits(ty, b)).collect()
 }
@@ -291,7 +274,13 @@ fn floats(set: TypeSet) -> bool {
 
 #[test]
 fn nan_rules_and_bounds_say_what_the_evaluations_do() {
-    let nan = Value::new(f32::NAN);
+    for ty in TypeSet::FLOAT.iter() {
+        nan_rules(ty);
+    }
+}
+
+fn nan_rules(ty: DataType) {
+    let nan = Value::from_f64(ty, f64::NAN);
     let check = |name: &str, rule: NanRule, bound: ErrorBound, set: TypeSet, results: &[Option<Value>]| {
         assert_eq!(rule == NanRule::None, !floats(set), "{name}: a NaN rule just for ops that meet floats");
         assert!(bound == ErrorBound::Exact || floats(set), "{name}: integers are exact");
@@ -303,14 +292,14 @@ fn nan_rules_and_bounds_say_what_the_evaluations_do() {
         check(op.name(), op.nan_rule(), op.bound(), op.rule().operands(), &[op.eval(nan)]);
     }
     for op in BinaryOp::ALL {
-        let others = edges(DataType::F32);
+        let others = edges(ty);
         let results: Vec<_> = others.into_iter().flat_map(|b| [op.eval(nan, b), op.eval(b, nan)]).collect();
         check(op.name(), op.nan_rule(), op.bound(), op.rule().operands(), &results);
     }
     for op in TernaryOp::ALL {
         let mut results = Vec::new();
-        for b in edges(DataType::F32) {
-            for c in edges(DataType::F32) {
+        for b in edges(ty) {
+            for c in edges(ty) {
                 results.extend([op.eval(nan, b, c), op.eval(b, nan, c), op.eval(b, c, nan)]);
             }
         }
@@ -354,6 +343,20 @@ fn the_comparator_excuses_nan_payloads_and_flushed_subnormals_alone() {
     assert!(ulp(2.0).accepts(f(0x3F80_0000), f(0x3F7F_FFFE)));
     assert!(ulp(1.0).accepts(f(0x7F7F_FFFF), f(0x7F80_0000)));
     assert!(!ulp(4.0).accepts(f(0x7F80_0000), f(0xFF80_0000)));
+    // Each format in its own steps, and absolute bounds with the rounding of narrow ones.
+    let h = |bits: u64| Value::from_bits(DataType::F16, bits);
+    assert!(ulp(2.0).accepts(h(0x3C00), h(0x3C02)) && !ulp(2.0).accepts(h(0x3C00), h(0x3C03)));
+    assert!(exact.accepts(h(1), h(0x8000)) && !exact.accepts(h(0x0400), h(0)));
+    let d = |x: f64| Value::new(x);
+    assert!(
+        ulp(1.0).accepts(d(1.0), d(1.0 + f64::EPSILON))
+            && !ulp(1.0).accepts(d(1.0), d(1.0f32.next_up().into()))
+    );
+    let absolute = |absolute| ErrorBound::AbsoluteWithin { absolute, limit: 10.0 };
+    let within = |a| Comparison { bound: absolute(a), operand: 1.0 };
+    assert!(
+        within(0.0).accepts(h(0x3C00), h(0x3C01)) && !within(0.0).accepts(f(0x3F80_0000), f(0x3F80_0001))
+    );
     let scaled = Comparison { bound: ErrorBound::UlpScaled { base: 3.0, scale: 2.0 }, operand: -10.0 };
     assert!(
         scaled.accepts(f(0x3F80_0000), f(0x3F80_0017)) && !scaled.accepts(f(0x3F80_0000), f(0x3F80_0018))

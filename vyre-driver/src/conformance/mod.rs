@@ -5,6 +5,7 @@
 
 mod case;
 mod contract;
+mod cases;
 mod floats;
 mod impact;
 mod operands;
@@ -16,8 +17,9 @@ mod speculation;
 pub use contract::{contract, shutdown};
 pub use floats::floats;
 pub use impact::impact;
-pub use ops::{Depth, ops};
 pub use optimizer::optimizer;
+pub use cases::{narrow_stores, subgroup_sizes, wide_functions};
+pub use ops::{Depth, ops, ops_named};
 pub use programs::programs;
 pub use speculation::speculation;
 

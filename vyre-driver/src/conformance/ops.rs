@@ -111,8 +111,13 @@ pub enum Depth {
 /// Runs every op at every type on edge operands, in every form: loaded operands always on every case,
 /// literal forms as `depth` says.
 pub fn ops(backend: &dyn VyreBackend, depth: Depth) -> Report {
+    ops_named(backend, depth, |_| true)
+}
+
+/// As [`ops`], for those whose description, such as `u8 add` or `f32 convert<f16>`, is wanted.
+pub fn ops_named(backend: &dyn VyreBackend, depth: Depth, wanted: impl Fn(&str) -> bool) -> Report {
     let mut report = Report::default();
-    for op in Op::all() {
+    for op in Op::all().into_iter().filter(|op| wanted(&op.describe())) {
         let cases = cases(op);
         run(backend, op, Form::Loaded, &cases, &mut report);
         let cases: Vec<_> = match depth {
@@ -237,6 +242,15 @@ fn program(
         }
     }
     finished(arena)
+}
+
+/// A program that stores an op of one loaded operand.
+pub(super) fn unary_program(
+    op: UnaryOp,
+    ty: DataType,
+) -> Result<vyre_foundation::check::Checked<vyre_foundation::ir::Program>, SuiteError> {
+    let result = op.rule().result(ty).unwrap_or(ty);
+    program(Op::Unary(op, ty), Form::Loaded, &[vec![Value::one(ty)]], &[ty], result)
 }
 
 fn load(arena: &mut Arena, place: Place, index: ExprId) -> ExprId {

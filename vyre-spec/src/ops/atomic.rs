@@ -33,7 +33,7 @@ macro_rules! atomic_ops {
             eval: { Atomic: |_old, x| x },
             doc: "Stores the operand." }
         CompareExchange = 0x09 atomic_compare_exchange { ty: CompareExchange(AtomicInt), native: CompareExchange(Exchange), lower: direct,
-            eval: { Int: |_old, x| x },
+            eval: { AtomicInt: |_old, x| x },
             doc: "Stores the operand if the old value equals the expected one; never fails spuriously." }
     } };
 }
