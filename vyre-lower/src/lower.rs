@@ -238,8 +238,8 @@ impl<'a> Lowering<'a> {
                 if ty.size() < 8 {
                     return self.launch_value(field, ty);
                 }
-                let [low, high] = [field, LaunchField::ParamHigh(param)]
-                    .map(|field| self.w.launch(field, DataType::U32));
+                let [low, high] =
+                    [field, LaunchField::ParamHigh(param)].map(|field| self.w.launch(field, DataType::U32));
                 self.w.in_prelude(|w| legalize::join(w, ty, low, high))
             }
             Expr::BuiltIn(built_in) => self.shape.built_in(&mut self.w, built_in),

@@ -5,7 +5,7 @@
 
 mod case;
 mod contract;
-mod cases;
+mod faults;
 mod floats;
 mod impact;
 mod operands;
@@ -15,11 +15,11 @@ mod programs;
 mod speculation;
 
 pub use contract::{contract, shutdown};
+pub use faults::{narrow_stores, subgroup_sizes, wide_functions};
 pub use floats::floats;
 pub use impact::impact;
-pub use optimizer::optimizer;
-pub use cases::{narrow_stores, subgroup_sizes, wide_functions};
 pub use ops::{Depth, ops, ops_named};
+pub use optimizer::optimizer;
 pub use programs::programs;
 pub use speculation::speculation;
 

@@ -7,8 +7,8 @@
 
 use vyre_foundation::check::Uniformity;
 use vyre_foundation::ir::{self, Node, NodeId, SharedId, VarId};
-use vyre_spec::ops::BinaryOp;
 use vyre_spec::DataType;
+use vyre_spec::ops::BinaryOp;
 
 use super::live::Crossing;
 use super::split::{Part, Reset};
