@@ -57,7 +57,7 @@ mod tests {
             |p| p.driver.push('x'),
             |p| p.api.push('x'),
             |p| p.is_software = !p.is_software,
-            |p| p.capabilities = p.capabilities.with(Capability::F16),
+            |p| p.capabilities = p.capabilities.with(Capability::Immediates),
             |p| p.quirks.max_loop_iterations = Some(7),
             |p| p.quirks.folds_literal_zero = true,
             |p| p.quirks.splits_fma = true,
