@@ -45,7 +45,7 @@ fn every_f32_op_of_the_table_is_within_its_bound() {
                 None => Value::new(got),
             };
             assert!(
-                Comparison { bound: op.bound(), operand: x }.accepts(want, got),
+                Comparison { bound: op.bound(), operand: x.into() }.accepts(want, got),
                 "{op:?} {x}: {want:?}, {got:?}"
             );
         }
