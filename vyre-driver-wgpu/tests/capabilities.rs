@@ -2,15 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
 
 use vyre_driver::{
-    AdapterCaps, BackendCapabilities, BackendError, BackendValidationCapabilities, DispatchConfig, Feature,
-    VyreBackend,
+    AdapterCaps, BackendCapabilities, BackendError, BackendValidationCapabilities, Binding, Command,
+    CommandList, DispatchCommand, DispatchConfig, Feature, Span, VyreBackend,
 };
 use vyre_driver_wgpu::{CapabilityLine, WgpuBackend};
 use vyre_foundation::build::Kernel;
 use vyre_foundation::check::{Checked, check};
 use vyre_foundation::ir::{Arena, Buffer, Count, Expr, Extent, Launch, Node, Place, Program, RegionId};
 use vyre_spec::ops::CastOp;
-use vyre_spec::{Access, Axis, BuiltIn, DataType, Value};
+use vyre_spec::{Access, Axis, BuiltIn, DataType, MemoryOrdering, Value};
 
 fn words(values: &[u32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_le_bytes()).collect()
@@ -220,4 +220,62 @@ fn specialized_parameters_are_substituted() {
     }
     // Each value is code of its own.
     assert_eq!(b.stats().pipelines.misses, 2);
+}
+
+#[test]
+fn the_device_tells_the_time_where_it_says_so() {
+    let b = WgpuBackend::acquire().unwrap();
+    let timed = b.dispatch_borrowed_timed(&doubled(), &[&words(&[1])], &DispatchConfig::default()).unwrap();
+    assert_eq!(timed.timing.device.is_some(), line(&b, "timestamps").supported);
+}
+
+#[test]
+fn indirect_dispatch_takes_its_counts_from_a_buffer_or_is_refused() {
+    let b = WgpuBackend::acquire().unwrap();
+    let count = Kernel::build("count", |k| {
+        let n = k.read_write::<u32>("n").with_len(1_u64);
+        k.workgroups([1], [1_u64], |_| {
+            n.atomic_add(0_u32, 1_u32);
+        });
+    })
+    .unwrap();
+    let pipeline = b.compile_native(&count, &DispatchConfig::default()).unwrap().unwrap();
+    let mut list = CommandList::new();
+    let (n, counts) = (list.transient(4), list.transient(12));
+    let bytes = words(&[2, 3, 4]);
+    list.upload(n, 0, &[0; 4]);
+    list.upload(counts, 0, &bytes);
+    let dispatch = DispatchCommand::new(pipeline, vec![Binding { buffer: n, len: 4 }]);
+    list.push(Command::DispatchIndirect { dispatch, counts: Span { buffer: counts, offset: 0, len: 12 } });
+    list.read(Span { buffer: n, offset: 0, len: 4 });
+    let got = b.submit(&list).and_then(|work| work.wait(None));
+    if VyreBackend::supports_indirect_dispatch(&b) {
+        assert_eq!(got.unwrap(), [words(&[24])]);
+    } else {
+        assert!(matches!(got, Err(BackendError::Unsupported { .. })), "{got:?}");
+    }
+}
+
+#[test]
+fn grid_barriers_are_met_by_splitting_where_that_is_allowed() {
+    let b = WgpuBackend::acquire().unwrap();
+    // Each invocation reads what its neighbour of the next workgroup wrote before the barrier.
+    let program = Kernel::build("neighbours", |k| {
+        let x = k.read_write::<u32>("x").with_len(64_u64);
+        let y = k.write_only::<u32>("y", 64_u64);
+        k.workgroups([16], [4_u64], |group| {
+            let i = group.global_id[0];
+            x.store(i, i * 3);
+            k.barrier(MemoryOrdering::GridSync);
+            y.store(i, x.load((i + 16) & 63));
+        });
+    })
+    .unwrap();
+    let got = b.dispatch_checked(&program, &[&words(&[0; 64])], &DispatchConfig::default());
+    if b.allows_host_grid_sync_split() {
+        let want: Vec<u32> = (0..64).map(|i| (i + 16) % 64 * 3).collect();
+        assert_eq!(got.unwrap()[1], words(&want));
+    } else {
+        assert!(matches!(got, Err(BackendError::Unsupported { .. })), "{got:?}");
+    }
 }
