@@ -74,11 +74,11 @@ fn optimizer_sequences() {
         ResidentDispatchStep { program: &double, handles: &[z], grid_override: None },
     ];
     o.dispatch_resident_sequence(&steps).unwrap();
-    let want = words(&[22, 44]);
-    assert_eq!(o.read_resident(z).unwrap(), want);
+    let want = [words(&[22, 44])];
+    assert_eq!(o.read_resident(z).unwrap(), want[0]);
     let range = [ResidentReadRange { handle: z, byte_offset: 0, byte_len: 8 }];
-    assert_eq!(o.dispatch_resident_sequence_read_many(&steps, &[z]).unwrap(), [want.clone()]);
-    assert_eq!(o.dispatch_resident_sequence_read_ranges(&steps, &range).unwrap(), [want]);
+    assert_eq!(o.dispatch_resident_sequence_read_many(&steps, &[z]).unwrap(), want);
+    assert_eq!(o.dispatch_resident_sequence_read_ranges(&steps, &range).unwrap(), want);
 
     let one = words(&[5, 6]);
     let uploads = [(x, &one[..])];
