@@ -5,8 +5,6 @@ use std::fmt;
 use vyre_driver::BackendError;
 use wgpu::{Adapter, Backend, Backends, DeviceType};
 
-use crate::env::Settings;
-
 /// What a caller asks of the adapter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -14,20 +12,6 @@ pub(crate) struct Request {
     pub(crate) adapter_index: Option<usize>,
     /// Whether a software adapter may be chosen.
     pub(crate) allow_software: bool,
-}
-
-impl Request {
-    /// The caller's wishes over those of the environment.
-    pub(crate) fn resolve(
-        adapter_index: Option<usize>,
-        allow_software: Option<bool>,
-    ) -> Result<Self, BackendError> {
-        let settings = Settings::from_env()?;
-        Ok(Self {
-            adapter_index: adapter_index.or(settings.adapter_index),
-            allow_software: allow_software.unwrap_or(settings.allow_software),
-        })
-    }
 }
 
 /// Why an adapter was refused.

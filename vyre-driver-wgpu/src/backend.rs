@@ -1,19 +1,22 @@
 //! The opened backend.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vyre_driver::BackendError;
 use vyre_spec::DeviceProfile;
-use wgpu::{AdapterInfo, Device, Features, Limits, Queue};
+use wgpu::{AdapterInfo, Device, Limits, Queue};
 
 use crate::acquire::{self, AdapterReport, Choice, Request};
+use crate::cache::DEFAULT_LIMIT;
 use crate::core::Core;
-use crate::lifecycle::Lifecycle;
+use crate::env::{DumpSettings, Settings};
+use crate::lifecycle::{Lifecycle, Opening};
 use crate::optimizer::Interfaces;
+use crate::raw;
 use crate::seam::{Fault, Site};
 use crate::stats::WgpuBackendStats;
-use crate::{env, raw};
 
 /// The id under which this backend is registered.
 pub const WGPU_BACKEND_ID: &str = "wgpu";
@@ -40,6 +43,12 @@ struct Inner {
 pub struct WgpuBackendBuilder {
     adapter_index: Option<usize>,
     allow_software: Option<bool>,
+    timestamps: Option<bool>,
+    cache_dir: Option<PathBuf>,
+    cache_limit: Option<u64>,
+    dump_descriptors: Option<PathBuf>,
+    dump_phases: Option<PathBuf>,
+    capture_failures: Option<PathBuf>,
 }
 
 impl WgpuBackendBuilder {
@@ -57,13 +66,71 @@ impl WgpuBackendBuilder {
         self
     }
 
+    /// Whether the device measures its own times where it can, as `VYRE_WGPU_TIMESTAMPS` says otherwise.
+    #[must_use]
+    pub fn timestamps(mut self, measure: bool) -> Self {
+        self.timestamps = Some(measure);
+        self
+    }
+
+    /// Where the driver's compiled kernels are kept for the next process, as `VYRE_CACHE_DIR` says otherwise.
+    #[must_use]
+    pub fn cache_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.cache_dir = Some(dir.into());
+        self
+    }
+
+    /// The most bytes that the cache directory may hold; the oldest entries go first. Default 512 MiB.
+    #[must_use]
+    pub fn cache_limit(mut self, bytes: u64) -> Self {
+        self.cache_limit = Some(bytes);
+        self
+    }
+
+    /// Where the descriptor of every compiled kernel is written, as `VYRE_DUMP_KDESC` says otherwise.
+    #[must_use]
+    pub fn dump_descriptors(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dump_descriptors = Some(dir.into());
+        self
+    }
+
+    /// Where the text of every stage of each compilation is written, as `VYRE_DUMP_PHASES` says otherwise.
+    #[must_use]
+    pub fn dump_phases(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dump_phases = Some(dir.into());
+        self
+    }
+
+    /// Where the error and the descriptor of every failed compilation are written, as
+    /// `VYRE_CAPTURE_FAILED_DESCRIPTOR` says otherwise.
+    #[must_use]
+    pub fn capture_failures(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.capture_failures = Some(dir.into());
+        self
+    }
+
     /// Opens the adapter.
     ///
     /// # Errors
     /// [`BackendError::NoDevice`] with every adapter that was probed and why it was refused, or
-    /// [`BackendError::Environment`].
+    /// [`BackendError::Environment`], also for a directory of dumps that cannot be made.
     pub fn open(self) -> Result<WgpuBackend, BackendError> {
-        WgpuBackend::open(&Request::resolve(self.adapter_index, self.allow_software)?)
+        let settings = Settings::from_env()?;
+        let request = Request {
+            adapter_index: self.adapter_index.or(settings.adapter_index),
+            allow_software: self.allow_software.unwrap_or(settings.allow_software),
+        };
+        let opening = Opening {
+            timestamps: self.timestamps.unwrap_or(settings.timestamps),
+            cache_dir: self.cache_dir.or(settings.cache_dir),
+            cache_limit: self.cache_limit.unwrap_or(DEFAULT_LIMIT),
+            dumps: DumpSettings {
+                descriptors: self.dump_descriptors.or(settings.dumps.descriptors),
+                phases: self.dump_phases.or(settings.dumps.phases),
+                failures: self.capture_failures.or(settings.dumps.failures),
+            },
+        };
+        WgpuBackend::open(&request, &opening)
     }
 }
 
@@ -120,23 +187,16 @@ impl WgpuBackend {
     /// # Errors
     /// [`BackendError::Environment`].
     pub fn adapters() -> Result<Vec<AdapterReport>, BackendError> {
-        let settings = env::Settings::from_env()?;
+        let settings = Settings::from_env()?;
         Ok(acquire::enumerate(settings.allow_software)
             .into_iter()
             .map(|candidate| candidate.report)
             .collect())
     }
 
-    fn open(request: &Request) -> Result<Self, BackendError> {
+    fn open(request: &Request, opening: &Opening) -> Result<Self, BackendError> {
         let (candidate, choice) = acquire::select(request)?;
-        let withheld = if env::Settings::from_env()?.timestamps {
-            Features::empty()
-        } else {
-            Features::TIMESTAMP_QUERY
-                | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
-                | Features::TIMESTAMP_QUERY_INSIDE_PASSES
-        };
-        let life = Lifecycle::open(&candidate, withheld)?;
+        let life = Lifecycle::open(&candidate, opening)?;
         let interfaces = Interfaces::default();
         Ok(Self { inner: Arc::new(Inner { report: candidate.report, choice, life, interfaces }) })
     }

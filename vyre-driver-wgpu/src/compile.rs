@@ -1,7 +1,6 @@
 //! From a checked program to a kernel on the device: the one place.
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use vyre_driver::BackendError;
@@ -13,7 +12,10 @@ use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_lower::{LowerError, Lowered, lower_all};
 use vyre_spec::{CompileOptions, DeviceProfile};
 
+use crate::cache::key;
 use crate::core::Core;
+use crate::driver_cache::DriverCache;
+use crate::dump::Subject;
 use crate::ir::{LoweringError, WgpuProgram};
 use crate::kernel::{Binding, Code, Kernel, load, takes_spirv};
 use crate::pipeline::{Compiled, Form, WgpuPipeline};
@@ -48,7 +50,7 @@ pub(crate) fn pipeline(
 
 /// The key of a program's pipeline in the cache.
 pub(crate) fn cached_under(core: &Core, program: &Checked<Program>, options: &CompileOptions) -> [u8; 32] {
-    core.lasting.keys.of(program, options, || key(core, program, options))
+    core.lasting.keys.of(program, options, || key(program, options, &core.profile))
 }
 
 /// Compiles a program: the optimiser, lowering, emission, and the device's own compiler.
@@ -57,11 +59,20 @@ pub(crate) fn build(
     program: &Checked<Program>,
     options: &CompileOptions,
 ) -> Result<Form, BackendError> {
+    let key = cached_under(core, program, options);
+    let subject = Subject { program, options, key, part: 0 };
+    form(core, subject).inspect_err(|error| {
+        core.lasting.dumps.failed(subject, error, || descriptors(program, &core.profile, options).ok());
+    })
+}
+
+fn form(core: &Core, subject: Subject<'_>) -> Result<Form, BackendError> {
     let profile = &core.profile;
-    let lowered = descriptors(program, profile, options);
+    let lowered = descriptors(subject.program, profile, subject.options);
     let Lowered { kernels, schedule } =
         lowered.map_err(|error| LoweringError::from(error).on(&profile.name))?;
-    let mut kernels = kernels.into_iter().map(|kernel| compiled(core, program.name(), kernel));
+    let mut kernels =
+        (0..).zip(kernels).map(|(part, descriptor)| compiled(core, Subject { part, ..subject }, descriptor));
     // There is a first: lowering makes at least one.
     let first = kernels.next().unwrap_or_else(|| {
         Err(BackendError::Driver { doing: "lowering", message: "a program became no kernel".to_owned() })
@@ -71,14 +82,11 @@ pub(crate) fn build(
 }
 
 /// Emits a kernel, and compiles it on the device.
-fn compiled(core: &Core, label: &str, descriptor: VerifiedKernel) -> Result<Compiled, BackendError> {
+fn compiled(core: &Core, subject: Subject<'_>, descriptor: VerifiedKernel) -> Result<Compiled, BackendError> {
     let program = WgpuProgram::emit(descriptor).map_err(|error| error.on(&core.profile.name))?;
     let WgpuProgram { descriptor, emitted } = program;
-    let words = match takes_spirv(&core.generation) {
-        true => Some(spirv(&emitted)?),
-        false => None,
-    };
-    let kernel = assemble(core, label, &descriptor, emitted, words.as_deref())?;
+    core.lasting.dumps.lowered(subject, &descriptor, &emitted);
+    let kernel = assemble(core, subject, &descriptor, emitted)?;
     Ok(Compiled::new(kernel, descriptor))
 }
 
@@ -88,32 +96,52 @@ pub(crate) fn spirv(emitted: &Emitted) -> Result<Vec<u32>, BackendError> {
         .map_err(|error| BackendError::Driver { doing: "writing SPIR-V", message: error.to_string() })
 }
 
-/// Loads a module that lowering made, as SPIR-V if there are words, and makes its pipeline.
+/// Loads a module that lowering made, as SPIR-V where the device takes it, and makes its pipeline.
 fn assemble(
     core: &Core,
-    label: &str,
+    subject: Subject<'_>,
     descriptor: &VerifiedKernel,
     emitted: Emitted,
-    words: Option<&[u32]>,
 ) -> Result<Kernel, BackendError> {
+    let (generation, lasting) = (&core.generation, &core.lasting);
+    let words = if takes_spirv(generation) { Some(spirv(&emitted)?) } else { None };
+    let mut kept = None;
+    if let Some(words) = &words {
+        lasting.dumps.words(subject, words);
+        kept = DriverCache::open(lasting.disk(), generation, family_key(core, subject), words)?;
+    }
     let bindings: Vec<_> = emitted.bindings.iter().map(|binding| kind(binding.kind)).collect();
     let entry = emitted.entry_point;
     let immediates = immediate_bytes(descriptor);
     // Drivers' compilers, and naga inside wgpu, recurse over nested blocks.
-    with_stack(emitted.nesting, || {
+    let made = with_stack(emitted.nesting, || {
         let entries = [EntryPoint { name: &entry, workgroup_size: descriptor.workgroup_size }];
-        let code = match words {
+        let code = match &words {
             Some(words) => Code::Spirv { words, entries: &entries },
             None => Code::Lowered(Box::new(emitted.module)),
         };
-        let module = load(&core.generation, label, code)?;
+        let module = load(generation, subject.program.name(), code)?;
+        let cache = kept.as_ref().map(DriverCache::object);
         // Lowering zeroes shared memory itself, where the program can tell.
-        Kernel::new(&core.generation, &module, &entry, &bindings, immediates, false)
-    })
-    .map_err(|error| BackendError::Driver {
+        Kernel::with_cache(generation, &module, &entry, &bindings, immediates, false, cache)
+    });
+    let made = made.map_err(|error| BackendError::Driver {
         doing: "starting a thread for deeply nested code",
         message: error.to_string(),
-    })?
+    })??;
+    if let Some(kept) = kept {
+        kept.keep();
+    }
+    Ok(made)
+}
+
+/// The key that all forms of one pipeline have on disk: that of the form which callers ask for.
+fn family_key(core: &Core, subject: Subject<'_>) -> [u8; 32] {
+    if !subject.options.fold_grid {
+        return subject.key;
+    }
+    let options = CompileOptions { fold_grid: false, ..subject.options.clone() };
+    key(subject.program, &options, &core.profile)
 }
 
 /// The bytes of immediates that a kernel takes.
@@ -147,29 +175,6 @@ pub(crate) fn kind(kind: BindingKind) -> Binding {
         BindingKind::ReadOnlyStorage => Binding::Read,
         BindingKind::Storage => Binding::Write,
         BindingKind::Uniform { .. } => Binding::Uniform,
-    }
-}
-
-/// What a pipeline is cached under: the program's content, the options and the device.
-fn key(core: &Core, program: &Program, options: &CompileOptions) -> [u8; 32] {
-    let mut digest = Digest(blake3::Hasher::new_derive_key("vyre-driver-wgpu pipeline"));
-    digest.write(program.id().as_bytes());
-    options.hash(&mut digest);
-    core.profile.hash(&mut digest);
-    *digest.0.finalize().as_bytes()
-}
-
-/// Feeds everything that is hashed to BLAKE3.
-struct Digest(blake3::Hasher);
-
-impl Hasher for Digest {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// Not used: the digest is taken from the hasher itself.
-    fn finish(&self) -> u64 {
-        0
     }
 }
 

@@ -8,8 +8,9 @@ use vyre_spec::DeviceProfile;
 
 use crate::buffer::Pool;
 use crate::builtin::Builtins;
-use crate::cache::Lru;
+use crate::cache::{Counters, Disk, DiskCacheStats, Lru};
 use crate::compile::Keys;
+use crate::dump::Dumps;
 use crate::generation::Generation;
 use crate::kernel::BindGroups;
 use crate::pipeline::WgpuPipeline;
@@ -31,21 +32,39 @@ pub(crate) struct Lasting {
     pipelines: Lru<(u64, [u8; 32]), Arc<WgpuPipeline>>,
     /// The cache keys of recent programs.
     pub(crate) keys: Keys,
+    /// The cache on disk, or why the directory that was asked for is not used; `None` if none was.
+    pub(crate) disk: Option<Result<Disk, String>>,
+    pub(crate) dumps: Dumps,
 }
 
 impl Lasting {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(disk: Option<Result<Disk, String>>, dumps: Dumps) -> Arc<Self> {
         let owner = BackendInstance::next();
         Arc::new(Self {
             owner,
             residents: Residents::new(owner),
             pipelines: Lru::new(PIPELINES),
             keys: Keys::default(),
+            disk,
+            dumps,
+        })
+    }
+
+    /// The cache on disk, if there is one.
+    pub(crate) fn disk(&self) -> Option<&Disk> {
+        self.disk.as_ref()?.as_ref().ok()
+    }
+
+    /// What the cache on disk has done.
+    pub(crate) fn disk_stats(&self) -> Option<DiskCacheStats> {
+        self.disk.as_ref().map(|disk| match disk {
+            Ok(disk) => disk.stats(),
+            Err(why) => DiskCacheStats { refused: Some(why.clone()), ..DiskCacheStats::default() },
         })
     }
 
     /// What the pipeline cache has done and holds.
-    pub(crate) fn pipeline_counters(&self) -> crate::cache::Counters {
+    pub(crate) fn pipeline_counters(&self) -> Counters {
         self.pipelines.counters()
     }
 

@@ -8,6 +8,7 @@ use crate::backend::WgpuBackend;
 use crate::buffer::{Kind, Pool, PoolBuffer, Readback, Staging};
 use crate::builtin::Builtins;
 use crate::completion::{Ended, InFlight};
+use crate::env::Settings;
 use crate::generation::Generation;
 use crate::kernel::{BindGroups, Binding, Bound, Code, Kernel, load};
 use crate::seam::{Fault, Site};
@@ -15,7 +16,8 @@ use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBacke
 
 /// The device that the environment selects.
 fn open() -> Arc<Generation> {
-    let (candidate, _) = acquire::select(&Request::resolve(None, None).unwrap()).unwrap();
+    let Settings { adapter_index, allow_software, .. } = Settings::from_env().unwrap();
+    let (candidate, _) = acquire::select(&Request { adapter_index, allow_software }).unwrap();
     Generation::open(&candidate, wgpu::Features::empty(), Arc::default()).unwrap()
 }
 

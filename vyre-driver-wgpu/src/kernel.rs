@@ -83,6 +83,19 @@ impl Kernel {
         immediate_bytes: u32,
         zero_shared: bool,
     ) -> Result<Self, BackendError> {
+        Self::with_cache(generation, module, entry, bindings, immediate_bytes, zero_shared, None)
+    }
+
+    /// The same, with what the driver may have kept of it.
+    pub(crate) fn with_cache(
+        generation: &Generation,
+        module: &ShaderModule,
+        entry: &str,
+        bindings: &[Binding],
+        immediate_bytes: u32,
+        zero_shared: bool,
+        cache: Option<&wgpu::PipelineCache>,
+    ) -> Result<Self, BackendError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let entries: Vec<_> = (0..)
             .zip(bindings)
@@ -116,7 +129,7 @@ impl Kernel {
                     zero_initialize_workgroup_memory: zero_shared,
                     ..Default::default()
                 },
-                cache: None,
+                cache,
             });
             (layout, pipeline)
         })?;

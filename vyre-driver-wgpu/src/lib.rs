@@ -23,6 +23,8 @@ mod core;
 mod device_buffer;
 #[cfg(test)]
 mod device_tests;
+mod driver_cache;
+mod dump;
 mod env;
 mod exec;
 mod facets;
@@ -52,6 +54,7 @@ mod trusted;
 
 pub use acquire::{AdapterReport, Choice, Refusal};
 pub use backend::{WGPU_BACKEND_ID, WgpuBackend, WgpuBackendBuilder};
+pub use cache::DiskCacheStats;
 pub use capabilities::CapabilityLine;
 #[doc(hidden)]
 pub use compile::descriptors;

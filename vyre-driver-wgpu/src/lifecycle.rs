@@ -3,6 +3,7 @@
 //! A call takes the living core once and works with it to its end. What the core of a lost generation is
 //! asked fails before it reaches wgpu, so a recovery can exchange everything while other threads are at work.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use vyre_driver::BackendError;
@@ -12,7 +13,10 @@ use wgpu::{AdapterInfo, Device, Features, Queue};
 use crate::acquire::{self, Candidate};
 use crate::backend::WGPU_BACKEND_ID;
 use crate::buffer::{Kind, PoolBuffer, Staging};
+use crate::cache::Disk;
 use crate::core::{Core, Lasting};
+use crate::dump::Dumps;
+use crate::env::DumpSettings;
 use crate::generation::{Cause, GRACE, Generation};
 use crate::probe;
 use crate::profile::profile_of;
@@ -27,6 +31,16 @@ enum State {
         last: Arc<(Device, Queue)>,
         generation: u64,
     },
+}
+
+/// How a backend is opened, but for the choice of the adapter.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    pub(crate) timestamps: bool,
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// The most bytes that the cache directory may hold.
+    pub(crate) cache_limit: u64,
+    pub(crate) dumps: DumpSettings,
 }
 
 /// The device of an opened backend, through all its generations.
@@ -50,9 +64,16 @@ pub(crate) struct Lifecycle {
 
 impl Lifecycle {
     /// Opens the first generation on this adapter.
-    pub(crate) fn open(candidate: &Candidate, withheld: Features) -> Result<Self, BackendError> {
+    pub(crate) fn open(candidate: &Candidate, settings: &Opening) -> Result<Self, BackendError> {
         let seam = Arc::new(Seam::default());
-        let lasting = Lasting::new();
+        let dumps = Dumps::new(settings.dumps.clone())?;
+        let disk = settings.cache_dir.as_deref();
+        let disk = disk.map(|dir| Disk::open(dir, settings.cache_limit, Arc::clone(&seam)));
+        let lasting = Lasting::new(disk, dumps);
+        let clock = Features::TIMESTAMP_QUERY
+            | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+            | Features::TIMESTAMP_QUERY_INSIDE_PASSES;
+        let withheld = if settings.timestamps { Features::empty() } else { clock };
         let (generation, profile) = generation(candidate, withheld, &seam)?;
         lasting.residents.renew(generation.number, |_| Err(shut_down()))?;
         let (info, limits) = (generation.info.clone(), generation.limits.clone());

@@ -18,6 +18,10 @@ pub enum Site {
     Submit,
     /// The look for the adapter in a recovery.
     Reopen,
+    /// Reading an entry of the cache on disk.
+    CacheRead,
+    /// Writing one.
+    CacheWrite,
 }
 
 /// What goes wrong.
@@ -30,6 +34,8 @@ pub enum Fault {
     Lost,
     /// At [`Site::Reopen`]: the adapter has another driver than before.
     OtherDriver,
+    /// At the cache on disk: the file system fails.
+    Io,
 }
 
 /// The faults that are armed, in the order in which they strike.

@@ -1,6 +1,6 @@
 //! Counters for dashboards.
 
-use crate::cache::Counters;
+use crate::cache::{Counters, DiskCacheStats};
 use crate::lifecycle::Lifecycle;
 
 /// What a cache has done and holds.
@@ -36,6 +36,10 @@ pub struct WgpuBackendStats {
     pub generation: u64,
     /// Compiled pipelines in memory.
     pub pipelines: CacheStats,
+    /// The cache on disk, if one was asked for.
+    pub disk: Option<DiskCacheStats>,
+    /// The first dump that could not be written, and why.
+    pub dump_failure: Option<String>,
     /// Buffers that callers hold by handle.
     pub residents: u64,
     /// Bind groups, of this generation; so are the buffer counters.
@@ -60,6 +64,8 @@ impl WgpuBackendStats {
             adapter: life.profile.name.clone(),
             generation: life.latest().1,
             pipelines: life.lasting.pipeline_counters().into(),
+            disk: life.lasting.disk_stats(),
+            dump_failure: life.lasting.dumps.failure(),
             residents: life.lasting.residents.len() as u64,
             ..Self::default()
         };

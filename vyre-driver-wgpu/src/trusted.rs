@@ -48,6 +48,16 @@ pub(crate) fn passthrough_spirv(
     unsafe { device.create_shader_module_passthrough(descriptor) }
 }
 
+/// Opens a cache of the driver's, filled with `blob` if there is one. The device must have `PIPELINE_CACHE`.
+pub(crate) fn pipeline_cache(device: &Device, blob: Option<&[u8]>) -> wgpu::PipelineCache {
+    // What wgpu finds unfit is left out, and the cache is empty then.
+    let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: blob, fallback: true };
+    // SAFETY: the blob came from `PipelineCache::get_data` of a device with an equal profile, the driver's
+    // name and version included: it was read from a directory that only this user can write, under a key made
+    // from that profile, and its checksum, keyed with that key, is right. `cache` establishes each of these.
+    unsafe { device.create_pipeline_cache(&descriptor) }
+}
+
 /// Loads a naga module with all of wgpu's own checks off.
 pub(crate) fn trusted_naga(device: &Device, label: &str, module: naga::Module) -> ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor {
