@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vyre_driver::{
     BackendError, BackendInstance, BackendRegistration, BufferRef, Command, CommandList, CompiledPipeline,
-    Completion, Feature, Resource, Span, VyreBackend, inventory,
+    Completion, Feature, PipelineCacheSnapshot, Resource, Span, VyreBackend, inventory,
 };
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
@@ -13,7 +13,7 @@ use vyre_spec::{CompileOptions, DataType, DeviceProfile};
 use crate::backend::{WGPU_BACKEND_ID, WgpuBackend};
 use crate::buffer::Kind;
 use crate::facets::{WgpuMaterializer, WgpuTargetCompiler};
-use crate::{capabilities, compile, exec};
+use crate::{capabilities, compile, exec, stats};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -76,6 +76,17 @@ impl VyreBackend for WgpuBackend {
         self.allocate_resident(len, true)
     }
 
+    fn pipeline_cache_snapshot(&self) -> Option<PipelineCacheSnapshot> {
+        Some(stats::pipeline_snapshot(&self.life().lasting))
+    }
+
+    fn backend_metric_snapshot(&self) -> Vec<(&'static str, u64)> {
+        let mut metrics = stats::metrics(self.life());
+        metrics.extend(self.speculation().stats().metrics());
+        metrics.sort_unstable_by_key(|(name, _)| *name);
+        metrics
+    }
+
     fn device_lost(&self) -> bool {
         self.core().is_ok_and(|core| core.generation.is_lost())
     }
@@ -94,10 +105,6 @@ impl VyreBackend for WgpuBackend {
 
     fn shutdown(&self) -> Result<(), BackendError> {
         self.life().shut_down()
-    }
-
-    fn backend_metric_snapshot(&self) -> Vec<(&'static str, u64)> {
-        self.speculation().stats().metrics().to_vec()
     }
 
     fn missing(&self, feature: Feature) -> Option<String> {

@@ -73,6 +73,11 @@ impl Lasting {
         self.pipelines.remove_if(|(_, key)| keys.contains(key));
     }
 
+    /// The most pipelines that are kept.
+    pub(crate) fn pipeline_capacity(&self) -> u64 {
+        self.pipelines.capacity() as u64
+    }
+
     /// Forgets the pipelines of every generation but `living`.
     pub(crate) fn forget_pipelines(&self, living: Option<u64>) {
         self.pipelines.remove_if(|(generation, _)| Some(*generation) != living);

@@ -71,6 +71,36 @@ impl WgpuBackend {
             pipeline_lineage_cell.iter().map(|&rule| u32::from(rule != changed_op_handle)).collect();
         self.invalidate_impacted_pipeline_cache(&[1], &[0], &[0], &[0], 1, 0, &lineage, pipeline_keys)
     }
+
+    /// Removes from the cache on disk the entries that a change of rules invalidates, as
+    /// [`WgpuBackend::invalidate_impacted_pipeline_cache`] does in memory. `cache_keys` are keys of
+    /// [`WgpuBackend::pipeline_cache_key`] in hexadecimal, in the order of `pipeline_lineage_cell`; one that is
+    /// not in the cache, or no key at all, is no error. Other processes that use the directory see the same.
+    ///
+    /// # Errors
+    /// [`BackendError::WrongLength`] with the argument and the length that it must have; nothing is removed
+    /// then.
+    #[allow(clippy::too_many_arguments, reason = "the documented signature")]
+    pub fn invalidate_impacted_disk_cache(
+        &self,
+        intervention_mask: &[u32],
+        rule_adj: &[u32],
+        state: &[u32],
+        join_rules: &[u32],
+        n: u32,
+        max_iterations: u32,
+        pipeline_lineage_cell: &[u32],
+        cache_keys: &[String],
+    ) -> Result<(), BackendError> {
+        let change = RuleChange { intervention_mask, rule_adj, state, join_rules, n, max_iterations };
+        let condemned: BTreeSet<_> = impacted(&change, pipeline_lineage_cell, "cache_keys", cache_keys)?
+            .map(|key| key.to_ascii_lowercase())
+            .collect();
+        if let Some(disk) = self.core()?.lasting.disk().filter(|_| !condemned.is_empty()) {
+            disk.remove(&condemned);
+        }
+        Ok(())
+    }
 }
 
 /// The keys of the entries that go.

@@ -1,6 +1,9 @@
 //! Counters for dashboards.
 
+use vyre_driver::{PipelineCacheSnapshot, ValidationCacheSnapshot, validation_cache_snapshot};
+
 use crate::cache::{Counters, DiskCacheStats};
+use crate::core::Lasting;
 use crate::lifecycle::Lifecycle;
 
 /// What a cache has done and holds.
@@ -13,7 +16,8 @@ pub struct CacheStats {
     pub misses: u64,
     /// Entries put in.
     pub insertions: u64,
-    /// Entries that had to go.
+    /// Entries that went: for others, or because something they depend on changed. `insertions - evictions`
+    /// entries are there.
     pub evictions: u64,
     /// Entries now.
     pub entries: u64,
@@ -21,7 +25,7 @@ pub struct CacheStats {
 
 impl From<Counters> for CacheStats {
     fn from(counters: Counters) -> Self {
-        let Counters { hits, misses, insertions, evictions, entries } = counters;
+        let Counters { hits, misses, insertions, evictions, removals: _, entries } = counters;
         Self { hits, misses, insertions, evictions, entries }
     }
 }
@@ -42,6 +46,8 @@ pub struct WgpuBackendStats {
     pub dump_failure: Option<String>,
     /// Buffers that callers hold by handle.
     pub residents: u64,
+    /// Proofs of checked programs, for the whole process.
+    pub validation: ValidationCacheSnapshot,
     /// Bind groups, of this generation; so are the buffer counters.
     pub bind_groups: CacheStats,
     /// Buffer requests that were served from the pool.
@@ -67,6 +73,7 @@ impl WgpuBackendStats {
             disk: life.lasting.disk_stats(),
             dump_failure: life.lasting.dumps.failure(),
             residents: life.lasting.residents.len() as u64,
+            validation: validation_cache_snapshot(),
             ..Self::default()
         };
         // After a shutdown there is nothing else.
@@ -81,4 +88,57 @@ impl WgpuBackendStats {
         stats.uncaptured_errors = core.generation.uncaptured_errors();
         stats
     }
+}
+
+/// The counters of the pipeline cache, as the contract names them.
+pub(crate) fn pipeline_snapshot(lasting: &Lasting) -> PipelineCacheSnapshot {
+    let counters = lasting.pipeline_counters();
+    let disk = lasting.disk_stats().unwrap_or_default();
+    PipelineCacheSnapshot {
+        hits: counters.hits,
+        misses: counters.misses,
+        disk_hits: disk.hits,
+        disk_rejected: disk.rejected,
+        entries: counters.entries,
+        capacity: lasting.pipeline_capacity(),
+        evictions: counters.evictions - counters.removals,
+        invalidations: counters.removals,
+    }
+}
+
+/// Every number of the statistics by name.
+pub(crate) fn metrics(life: &Lifecycle) -> Vec<(&'static str, u64)> {
+    let stats = WgpuBackendStats::of(life);
+    let pipelines = pipeline_snapshot(&life.lasting);
+    let disk = stats.disk.unwrap_or_default();
+    vec![
+        ("bind_group_entries_now", stats.bind_groups.entries),
+        ("bind_group_hits", stats.bind_groups.hits),
+        ("bind_group_misses", stats.bind_groups.misses),
+        ("buffer_bytes_idle_now", stats.idle_buffer_bytes),
+        ("buffer_bytes_now", stats.buffer_bytes),
+        ("buffers_created", stats.buffers_created),
+        ("buffers_reused", stats.buffers_reused),
+        ("buffers_trimmed", stats.buffers_trimmed),
+        ("disk_evictions", disk.evictions),
+        ("disk_hits", disk.hits),
+        ("disk_invalidations", disk.invalidations),
+        ("disk_misses", disk.misses),
+        ("disk_read_errors", disk.read_errors),
+        ("disk_rejected", disk.rejected),
+        ("disk_write_errors", disk.write_errors),
+        ("disk_writes", disk.writes),
+        ("generation_now", stats.generation),
+        ("pipeline_entries_now", pipelines.entries),
+        ("pipeline_evictions", pipelines.evictions),
+        ("pipeline_hits", pipelines.hits),
+        ("pipeline_invalidations", pipelines.invalidations),
+        ("pipeline_misses", pipelines.misses),
+        ("residents_now", stats.residents),
+        ("uncaptured_errors", stats.uncaptured_errors),
+        ("validation_entries_now", stats.validation.entries),
+        ("validation_evictions", stats.validation.evictions),
+        ("validation_hits", stats.validation.hits),
+        ("validation_misses", stats.validation.misses),
+    ]
 }

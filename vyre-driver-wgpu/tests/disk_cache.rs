@@ -190,6 +190,44 @@ fn the_directory_stays_within_its_limit() {
     assert!(seen.evictions > 0);
 }
 
+#[test]
+fn entries_of_impacted_rules_go() {
+    let scratch = Scratch::new();
+    let backend = open(&scratch.cache());
+    if !keeps(&backend) {
+        return;
+    }
+    let config = DispatchConfig::default();
+    (1..=4).for_each(|factor| run(&backend, factor));
+    let keys: Vec<String> = (1..=4)
+        .map(|factor| backend.pipeline_cache_key(&scaled(factor), &config).unwrap())
+        .map(|key| key.iter().map(|byte| format!("{byte:02X}")).collect())
+        .collect();
+    // Rule 0 reaches rule 1, rule 2 stands alone; the last program follows no rule.
+    let mut adjacency = [0; 9];
+    adjacency[1] = 1;
+    let none = [0; 9];
+    let invalidate = |keys: &[String]| {
+        backend.invalidate_impacted_disk_cache(
+            &[1, 0, 0],
+            &adjacency,
+            &none,
+            &none,
+            3,
+            9,
+            &[0, 1, 2, 9],
+            keys,
+        )
+    };
+    assert!(invalidate(&keys[..3]).is_err());
+    assert_eq!(entries(&scratch.cache()).len(), 4);
+    invalidate(&keys).unwrap();
+    assert_eq!((entries(&scratch.cache()).len(), stats(&backend).invalidations), (2, 2));
+    let other = open(&scratch.cache());
+    (1..=4).for_each(|factor| run(&other, factor));
+    assert_eq!((stats(&other).hits, stats(&other).misses), (2, 2));
+}
+
 const ROLE: &str = "VYRE_TEST_CACHE_WORKER";
 
 /// Not a test of its own: what the processes of the next test run.
@@ -198,7 +236,7 @@ fn worker() {
     let Some(dir) = std::env::var_os(ROLE) else { return };
     let seed = std::process::id();
     for round in 0..6 {
-        let limit = if (seed + round) % 3 == 0 { 3000 } else { 1 << 20 };
+        let limit = if (seed + round).is_multiple_of(3) { 3000 } else { 1 << 20 };
         let backend = WgpuBackend::builder().cache_dir(&dir).cache_limit(limit).open().unwrap();
         for step in 0..12 {
             run(&backend, 1 + (seed + round * 5 + step * 7) % 16);
@@ -208,7 +246,7 @@ fn worker() {
         assert_eq!((seen.rejected, seen.read_errors), (0, 0), "{seen:?}");
         // A vandal, who can do what we can.
         for entry in fs::read_dir(&dir).unwrap().flatten().take(2) {
-            if round % 2 == 1 && step_of(&entry.path()) % 4 == 0 {
+            if round % 2 == 1 && step_of(&entry.path()).is_multiple_of(4) {
                 let _ = fs::remove_file(entry.path());
             }
         }

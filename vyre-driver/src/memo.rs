@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
 
 use vyre_foundation::check::{self, Checked};
@@ -88,28 +89,70 @@ impl Hasher for Quick {
     }
 }
 
+/// What the memo of checked programs has done and holds, for the whole process. Every request is a hit or a
+/// miss, and `insertions - evictions` entries are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ValidationCacheSnapshot {
+    /// Programs whose proof was there.
+    pub hits: u64,
+    /// Programs that were checked.
+    pub misses: u64,
+    /// Proofs put in.
+    pub insertions: u64,
+    /// Proofs that had to go.
+    pub evictions: u64,
+    /// Proofs now.
+    pub entries: u64,
+}
+
+#[derive(Default)]
+struct Proofs {
+    table: HashSet<Proof, BuildHasherDefault<Quick>>,
+    insertions: u64,
+    evictions: u64,
+}
+
+// The lock guards no invariant across a check, so a poisoned one is still good.
+static PROOFS: LazyLock<RwLock<Proofs>> = LazyLock::new(RwLock::default);
+static HITS: AtomicU64 = AtomicU64::new(0);
+static MISSES: AtomicU64 = AtomicU64::new(0);
+
 /// The proof of a program, from the memo if an equal one was checked before.
 ///
 /// # Errors
 /// [`BackendError::InvalidProgram`] with every finding.
 pub fn checked(program: &Program) -> Result<Checked<Program>, BackendError> {
-    type Proofs = HashSet<Proof, BuildHasherDefault<Quick>>;
-    static MEMO: LazyLock<RwLock<Proofs>> = LazyLock::new(RwLock::default);
-    // The lock guards no invariant across the check, so a poisoned one is still good.
-    if let Some(found) = MEMO.read().unwrap_or_else(PoisonError::into_inner).get(program) {
+    if let Some(found) = PROOFS.read().unwrap_or_else(PoisonError::into_inner).table.get(program) {
+        HITS.fetch_add(1, Ordering::Relaxed);
         return Ok(found.0.clone());
     }
+    MISSES.fetch_add(1, Ordering::Relaxed);
     let proof = check::check(program.clone())?;
-    let mut memo = MEMO.write().unwrap_or_else(PoisonError::into_inner);
-    if memo.len() >= CAPACITY {
-        memo.clear();
-    }
+    let mut proofs = PROOFS.write().unwrap_or_else(PoisonError::into_inner);
     // Of two threads that checked it, both use the first.
-    if let Some(found) = memo.get(program) {
+    if let Some(found) = proofs.table.get(program) {
         return Ok(found.0.clone());
     }
-    memo.insert(Proof(proof.clone()));
+    if proofs.table.len() >= CAPACITY {
+        proofs.evictions += proofs.table.len() as u64;
+        proofs.table.clear();
+    }
+    proofs.insertions += 1;
+    proofs.table.insert(Proof(proof.clone()));
     Ok(proof)
+}
+
+/// The counters of the memo behind [`checked`] at this moment.
+pub fn validation_cache_snapshot() -> ValidationCacheSnapshot {
+    let proofs = PROOFS.read().unwrap_or_else(PoisonError::into_inner);
+    ValidationCacheSnapshot {
+        hits: HITS.load(Ordering::Relaxed),
+        misses: MISSES.load(Ordering::Relaxed),
+        insertions: proofs.insertions,
+        evictions: proofs.evictions,
+        entries: proofs.table.len() as u64,
+    }
 }
 
 /// Prepared programs kept; they are searched one by one.

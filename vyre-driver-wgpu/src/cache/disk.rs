@@ -8,7 +8,7 @@
 //! Everything that goes wrong here is counted and taken for a miss. Files are written under temporary names
 //! and renamed, so that a reader sees whole entries only, from whatever process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -150,13 +150,12 @@ impl Disk {
         written
     }
 
-    /// Removes every entry of the program with this key; says how many.
-    #[allow(dead_code, reason = "called by the invalidation by rules, which lands next")]
-    pub(crate) fn remove(&self, key: &[u8; 32]) -> u64 {
-        let prefix = format!("{}-", hex(key));
+    /// Removes every entry of the programs with these keys, in lower-case hexadecimal; says how many.
+    pub(crate) fn remove(&self, keys: &BTreeSet<String>) -> u64 {
         let mut removed = 0;
-        for (name, _) in self.entries() {
-            if name.starts_with(&prefix) && fs::remove_file(self.dir.join(&name)).is_ok() {
+        for name in self.entries().keys() {
+            let condemned = name.split_once('-').is_some_and(|(key, _)| keys.contains(key));
+            if condemned && fs::remove_file(self.dir.join(name)).is_ok() {
                 removed += 1;
             }
         }
@@ -376,8 +375,9 @@ pub(crate) mod tests {
             disk.store(&numbered(1), &numbered(code), b"blob");
             disk.store(&numbered(2), &numbered(code), b"blob");
         }
-        assert_eq!(disk.remove(&numbered(1)), 3);
-        assert_eq!(disk.remove(&numbered(1)), 0);
+        let keys = BTreeSet::from([hex(&numbered(1)), "no key".to_owned(), String::new()]);
+        assert_eq!(disk.remove(&keys), 3);
+        assert_eq!(disk.remove(&keys), 0);
         assert_eq!(disk.load(&numbered(1), &numbered(1)), None);
         assert_eq!(disk.load(&numbered(2), &numbered(3)).unwrap(), b"blob");
         assert_eq!(disk.stats().invalidations, 3);

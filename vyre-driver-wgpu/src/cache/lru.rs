@@ -11,7 +11,10 @@ pub(crate) struct Counters {
     pub(crate) hits: u64,
     pub(crate) misses: u64,
     pub(crate) insertions: u64,
+    /// All that went.
     pub(crate) evictions: u64,
+    /// Those of them that were removed by [`Lru::remove_if`].
+    pub(crate) removals: u64,
     pub(crate) entries: u64,
 }
 
@@ -109,7 +112,13 @@ impl<K: Clone + Eq + Hash, V: Clone> Lru<K, V> {
         });
         let removed = before - inner.entries.len();
         inner.counters.evictions += removed as u64;
+        inner.counters.removals += removed as u64;
         removed
+    }
+
+    /// The most entries.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// The counters at this moment.
@@ -135,7 +144,7 @@ mod tests {
         assert_eq!(cache.get(&3), Some("three"));
         assert_eq!(
             cache.counters(),
-            Counters { hits: 3, misses: 1, insertions: 3, evictions: 1, entries: 2 }
+            Counters { hits: 3, misses: 1, insertions: 3, evictions: 1, removals: 0, entries: 2 }
         );
     }
 
