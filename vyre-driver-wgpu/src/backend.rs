@@ -226,6 +226,21 @@ impl WgpuBackend {
         self.life().seam.arm(site, skip, fault);
     }
 
+    /// Forgets every armed fault, and says how many had not struck.
+    #[doc(hidden)]
+    pub fn disarm_faults(&self) -> usize {
+        self.life().seam.disarm()
+    }
+
+    /// Destroys all buffers that are only kept for reuse. They are kept within a budget anyway; this gives
+    /// the memory to others at once.
+    pub fn trim(&self) {
+        if let Ok(core) = self.core() {
+            core.pool.trim();
+            core.sweep();
+        }
+    }
+
     /// What the interfaces above command lists keep.
     pub(crate) fn interfaces(&self) -> &Interfaces {
         &self.inner.interfaces

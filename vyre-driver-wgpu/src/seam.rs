@@ -61,6 +61,15 @@ impl Seam {
         self.armed.store(plan.len(), Ordering::Release);
     }
 
+    /// Forgets every armed fault; says how many there were.
+    pub(crate) fn disarm(&self) -> usize {
+        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        let unspent = plan.len();
+        plan.clear();
+        self.armed.store(0, Ordering::Release);
+        unspent
+    }
+
     /// The fault that strikes this call, if one does.
     pub(crate) fn take(&self, site: Site) -> Option<Fault> {
         if self.armed.load(Ordering::Relaxed) == 0 {
