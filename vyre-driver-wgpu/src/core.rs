@@ -38,7 +38,12 @@ pub(crate) struct Lasting {
 }
 
 impl Lasting {
-    pub(crate) fn new(disk: Option<Result<Disk, String>>, dumps: Dumps) -> Arc<Self> {
+    /// Without a cache on disk and without dumps.
+    pub(crate) fn new() -> Arc<Self> {
+        Self::with_files(None, Dumps::default())
+    }
+
+    pub(crate) fn with_files(disk: Option<Result<Disk, String>>, dumps: Dumps) -> Arc<Self> {
         let owner = BackendInstance::next();
         Arc::new(Self {
             owner,

@@ -69,7 +69,7 @@ impl Lifecycle {
         let dumps = Dumps::new(settings.dumps.clone())?;
         let disk = settings.cache_dir.as_deref();
         let disk = disk.map(|dir| Disk::open(dir, settings.cache_limit, Arc::clone(&seam)));
-        let lasting = Lasting::new(disk, dumps);
+        let lasting = Lasting::with_files(disk, dumps);
         let clock = Features::TIMESTAMP_QUERY
             | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
             | Features::TIMESTAMP_QUERY_INSIDE_PASSES;

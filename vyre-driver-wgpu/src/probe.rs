@@ -15,7 +15,6 @@ use vyre_foundation::launch::Params;
 use vyre_spec::{CompileOptions, Quirks, Value};
 
 use crate::core::{Core, Lasting};
-use crate::dump::Dumps;
 use crate::generation::Generation;
 use crate::profile::profile_of;
 use crate::{compile, exec};
@@ -89,7 +88,7 @@ fn program() -> Result<Checked<Program>, BackendError> {
 /// Runs the probe as for a device without quirks.
 fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
     let profile = profile_of(generation, Quirks::default());
-    let core = Arc::new(Core::new(Lasting::new(None, Dumps::default()), Arc::clone(generation), profile));
+    let core = Arc::new(Core::new(Lasting::new(), Arc::clone(generation), profile));
     let options = CompileOptions { optimize: false, ..CompileOptions::default() };
     let pipeline = compile::pipeline(&core, &program()?, &options)?;
 

@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use vyre_driver::{
-    BackendError, Command, CommandList, DispatchConfig, ResidentDispatchStep, ResidentReadRange, Span,
-    VyreBackend,
-};
+use vyre_driver::backend::{ResidentDispatchStep, ResidentReadRange};
+use vyre_driver::{BackendError, Command, CommandList, DispatchConfig, Span, VyreBackend};
 use vyre_driver_wgpu::{Fault, Site, WgpuBackend};
 use vyre_foundation::build::Kernel;
 use vyre_foundation::check::Checked;

@@ -14,6 +14,11 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_spec::CompileOptions;
 
+const RAW: &str = "
+@group(0) @binding(0) var<storage, read> a: array<u32>;
+@group(0) @binding(1) var<storage, read_write> b: array<u32>;
+@compute @workgroup_size(1) fn main() { b[0] = a[0]; }";
+
 fn words(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
     values.into_iter().flat_map(u32::to_le_bytes).collect()
 }
@@ -100,7 +105,7 @@ fn a_lost_device_is_recovered_again_and_again() {
         lost(backend.submit(&through(&pipeline, source, target)).map(|_| ()));
         lost(backend.flush());
         lost(backend.prepare());
-        assert!(backend.dispatch_wgsl("", &[], 4, 1).unwrap_err().contains("lost"));
+        assert!(backend.dispatch_wgsl(RAW, &[1; 4], 4, 1).unwrap_err().contains("lost"));
 
         other_handle.try_recover().unwrap();
         assert!(!backend.device_lost());
@@ -350,7 +355,7 @@ fn after_shutdown_every_use_of_every_clone_is_refused() {
         down(handle.prepare());
         down(handle.try_recover());
         down(handle.force_device_lost());
-        assert!(handle.dispatch_wgsl("", &[], 4, 1).unwrap_err().contains("shut down"));
+        assert!(handle.dispatch_wgsl(RAW, &[1; 4], 4, 1).unwrap_err().contains("shut down"));
         assert!(!handle.device_lost());
         assert_eq!((handle.adapter_info(), handle.device_limits()), (&info, &limits));
         assert_eq!(handle.stats().residents, 0);
