@@ -150,7 +150,7 @@ fn retained_buffers_are_restored_to_what_the_host_put_there() {
     // A repetition ends with the writes of its last time; one that never runs has none.
     let again = |byte, count| {
         let fill = Command::Fill { to: Span { offset: 900, len: 10, ..whole(kept) }, byte };
-        Command::Repeat { commands: vec![Command::Repeat { commands: vec![fill], count: 1 }], count }
+        Command::repeat(vec![Command::repeat(vec![fill], 1)], count)
     };
     let mut list = CommandList::new();
     list.push(again(0x11, 3));

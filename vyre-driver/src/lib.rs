@@ -35,7 +35,7 @@ pub use backend::VyreBackend;
 pub use caps::{AdapterCaps, BackendCapabilities, BackendValidationCapabilities};
 pub use codec::ProfileDigest;
 pub use command::{
-    Binding, BufferRef, Command, CommandList, DispatchCommand, MAX_REPEAT_DEPTH, ReadId, Span,
+    Binding, BufferRef, Command, CommandList, DispatchCommand, MAX_REPEAT_DEPTH, ReadId, Repeated, Span,
 };
 pub use config::{DispatchConfig, DispatchPreset, LaunchOptions, SpeculationMode};
 pub use device_buffer::DeviceBuffer;

@@ -255,7 +255,7 @@ impl Bench<'_> {
         if repeated {
             let commands = list.commands().to_vec();
             list = CommandList::new();
-            list.push(Command::Repeat { commands, count: 1_000 });
+            list.push(Command::repeat(commands, 1_000));
         }
         job.run(1_000);
         ours.run(&list)?;

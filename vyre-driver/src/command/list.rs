@@ -62,7 +62,7 @@ impl<'a> CommandList<'a> {
     }
 
     /// Every command, in order; the commands of a repetition follow it, once.
-    fn flat(&self) -> impl Iterator<Item = &Command<'a>> + '_ {
+    pub(crate) fn flat(&self) -> impl Iterator<Item = &Command<'a>> + '_ {
         let mut stack = vec![self.commands.iter()];
         std::iter::from_fn(move || {
             loop {

@@ -2,14 +2,13 @@
 
 mod dispatch;
 mod list;
+mod repeat;
 
 pub use dispatch::DispatchCommand;
 pub use list::{CommandList, ReadId};
+pub use repeat::{MAX_REPEAT_DEPTH, Repeated};
 
 use crate::{BackendError, Resource};
-
-/// How deep [`Command::Repeat`] may be nested.
-pub const MAX_REPEAT_DEPTH: usize = 4;
 
 /// A buffer that a command names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +57,8 @@ pub enum Command<'a> {
         /// To what.
         byte: u8,
     },
-    /// Copies bytes; the spans are of one length and do not overlap.
+    /// Copies bytes; the spans are of one length. Where they overlap, what is written is what the source held
+    /// before.
     Copy {
         /// From where.
         from: Span,
@@ -75,11 +75,12 @@ pub enum Command<'a> {
         /// The counts: 12 bytes at a multiple of 4, in a buffer that the dispatch does not write.
         counts: Span,
     },
-    /// Runs commands, in order, `count` times over. There are no reads among them.
+    /// Runs commands, in order, `count` times over. There are no reads among them, and repetitions are nested
+    /// no deeper than [`MAX_REPEAT_DEPTH`].
     Repeat {
         /// The commands.
-        commands: Vec<Command<'a>>,
-        /// How often; 0 runs nothing.
+        commands: Repeated<'a>,
+        /// How often; 0 runs nothing, but what could not run is refused all the same.
         count: u32,
     },
     /// Reads bytes back once the list has run; the results come in the order of these commands.
@@ -89,17 +90,22 @@ pub enum Command<'a> {
     },
 }
 
-impl Command<'_> {
+impl<'a> Command<'a> {
+    /// Commands that run `count` times over.
+    pub fn repeat(commands: Vec<Self>, count: u32) -> Self {
+        Self::Repeat { commands: commands.into(), count }
+    }
+
     /// Checks what does not depend on a device: that lengths which a command says twice are equal, that
     /// nothing is read in a repetition, and what [`DispatchCommand::check`] does.
     ///
     /// # Errors
     /// [`BackendError::Config`], [`BackendError::BindingCount`] or [`BackendError::Aliasing`].
     pub fn check(&self) -> Result<(), BackendError> {
-        self.check_in(0)
+        self.check_as(true)
     }
 
-    fn check_in(&self, depth: usize) -> Result<(), BackendError> {
+    fn check_as(&self, is_outermost: bool) -> Result<(), BackendError> {
         match self {
             Self::Upload { to, bytes } => {
                 equal("the length of an upload's span", to.len, bytes.len() as u64, "the slice")
@@ -107,17 +113,17 @@ impl Command<'_> {
             Self::Copy { from, to } => {
                 equal("the length of a copy's destination", to.len, from.len, "its source")
             }
-            Self::Read { .. } if depth > 0 => Err(config("repeat", "a read cannot be repeated".to_owned())),
+            Self::Read { .. } if !is_outermost => {
+                Err(config("repeat", "a read cannot be repeated".to_owned()))
+            }
             Self::Fill { .. } | Self::Read { .. } => Ok(()),
             Self::Dispatch(dispatch) => dispatch.check(),
             Self::DispatchIndirect { dispatch, counts } => dispatch.check_indirect(counts),
-            Self::Repeat { .. } if depth >= MAX_REPEAT_DEPTH => {
+            Self::Repeat { commands, .. } if commands.is_too_deep() => {
                 Err(config("repeat", format!("repetitions are nested deeper than {MAX_REPEAT_DEPTH}")))
             }
-            // The depth is bounded by the arm above.
-            Self::Repeat { commands, .. } => {
-                commands.iter().try_for_each(|command| command.check_in(depth + 1))
-            }
+            // The type bounds how deep this goes.
+            Self::Repeat { commands, .. } => commands.iter().try_for_each(|command| command.check_as(false)),
         }
     }
 }

@@ -95,7 +95,7 @@ impl<'a> Job<'a> {
             count => {
                 let mut commands = clears;
                 commands.push(self.run(bindings));
-                list.push(Command::Repeat { commands, count });
+                list.push(Command::repeat(commands, count));
             }
         }
         outputs
@@ -106,7 +106,7 @@ impl<'a> Job<'a> {
         let Bound { bindings, .. } = self.bind(&mut CommandList::new());
         match self.launch.iterations {
             1 => self.run(bindings),
-            count => Command::Repeat { commands: vec![self.run(bindings)], count },
+            count => Command::repeat(vec![self.run(bindings)], count),
         }
     }
 

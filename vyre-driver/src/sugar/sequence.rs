@@ -58,7 +58,7 @@ pub(crate) fn run<B: VyreBackend + ?Sized>(
     match sequence.repeat_count {
         0 => {}
         1 => repeated.into_iter().for_each(|command| list.push(command)),
-        count => list.push(Command::Repeat { commands: repeated, count }),
+        count => list.push(Command::repeat(repeated, count)),
     }
     for read in sequence.reads {
         list.read(span(*read.resource, read.byte_offset, read.byte_len));
@@ -66,7 +66,9 @@ pub(crate) fn run<B: VyreBackend + ?Sized>(
     let timing = lend(outputs, |outputs| timed::run(backend, &list, start, encoder.timeout, outputs))?;
     Ok(ResidentSequenceTiming {
         timing,
-        dispatches: runs(sequence.prefix) + runs(sequence.repeated) * u64::from(sequence.repeat_count),
+        dispatches: runs(sequence.repeated)
+            .saturating_mul(sequence.repeat_count.into())
+            .saturating_add(runs(sequence.prefix)),
         read_bytes: sequence.reads.iter().map(|read| read.byte_len as u64).sum(),
     })
 }

@@ -39,13 +39,13 @@ fn repeat(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
     list.upload(x, 0, &[1, 0, 0, 0]);
     list.push(Command::Fill { to: whole(log, 12), byte: 0 });
     let step = Command::Dispatch(run(backend, &kernels::step(1)?, vec![Binding { buffer: x, len: 4 }])?);
-    let inner = Command::Repeat { commands: vec![step.clone()], count: 2 };
+    let inner = Command::repeat(vec![step.clone()], 2);
     let keep = |offset| Command::Copy { from: whole(x, 4), to: Span { buffer: log, offset, len: 4 } };
     // Two rounds of: x twice stepped, kept; x stepped, kept. The second round overwrites what is kept.
     let commands = vec![inner, keep(0), step, keep(4)];
-    list.push(Command::Repeat { commands, count: 2 });
+    list.push(Command::repeat(commands, 2));
     let never = vec![Command::Fill { to: whole(log, 12), byte: 9 }];
-    list.push(Command::Repeat { commands: never, count: 0 });
+    list.push(Command::repeat(never, 0));
     list.read(whole(log, 12));
     list.read(whole(x, 4));
     let steps: Vec<u32> = std::iter::successors(Some(1), |x| Some(x * 3 + 1)).take(7).collect();
@@ -56,7 +56,7 @@ fn repeat(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
     let x = list.transient(4);
     let step = Command::Dispatch(run(backend, &kernels::step(1)?, vec![Binding { buffer: x, len: 4 }])?);
     let set = Command::Upload { to: whole(x, 4), bytes: &[7, 0, 0, 0] };
-    list.push(Command::Repeat { commands: vec![set, step], count: 3 });
+    list.push(Command::repeat(vec![set, step], 3));
     list.read(whole(x, 4));
     case.equal("with an upload", &backend.submit(&list)?.wait(None)?[..], &[bytes(&[22])])
 }
@@ -77,7 +77,7 @@ fn indirect(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
     // The device's own product: a count that a dispatch has just written.
     let (one, width) = (kernels::step(1)?, Binding { buffer: BufferRef::Resident(counts), len: 24 });
     list.push(Command::Dispatch(run(backend, &one, vec![width])?));
-    list.push(Command::Repeat { commands: vec![indirect(4)], count: 2 });
+    list.push(Command::repeat(vec![indirect(4)], 2));
     list.read(whole(binding.buffer, 4));
     // 2 × 3 workgroups of 4; then the counts are 28 1 7 10 4 28, of which 1 × 7 × 10 twice.
     let want = [bytes(&[24]), bytes(&[24 + 2 * 4 * 70])];
@@ -91,7 +91,7 @@ fn refused_repeat(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Prob
     let span = whole(BufferRef::Resident(x), 4);
     let fill = Command::Fill { to: span, byte: 1 };
     let nest = |inner: Command<'static>, depth: usize| {
-        (0..depth).fold(inner, |inner, _| Command::Repeat { commands: vec![inner], count: 1 })
+        (0..depth).fold(inner, |inner, _| Command::repeat(vec![inner], 1))
     };
     let submit = |command| {
         let mut list = CommandList::new();
