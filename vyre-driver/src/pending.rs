@@ -1,7 +1,7 @@
 //! Dispatches that have been submitted, and whose outputs are taken later.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{BackendError, Completion, OutputBuffers};
 
@@ -13,7 +13,7 @@ pub trait PendingDispatch: Send + fmt::Debug {
     /// The outputs if the work has ended, and otherwise the dispatch again. Does not block for the work.
     ///
     /// # Errors
-    /// As [`PendingDispatch::wait`].
+    /// As [`PendingDispatch::wait`]; [`BackendError::Timeout`] once the time is over and the work is not.
     fn try_wait(self: Box<Self>) -> Result<TryWait, BackendError>;
 
     /// Waits for the work and gives its outputs, in declaration order.
@@ -43,8 +43,16 @@ pub enum TryWait {
 /// A submitted list whose reads are the outputs.
 #[derive(Debug)]
 pub(crate) struct Submitted {
-    pub(crate) completion: Box<dyn Completion>,
-    pub(crate) timeout: Option<Duration>,
+    completion: Box<dyn Completion>,
+    timeout: Option<Duration>,
+    since: Instant,
+}
+
+impl Submitted {
+    /// Of work that has just been submitted, which may take this long.
+    pub(crate) fn new(completion: Box<dyn Completion>, timeout: Option<Duration>) -> Self {
+        Self { completion, timeout, since: Instant::now() }
+    }
 }
 
 impl PendingDispatch for Submitted {
@@ -53,7 +61,13 @@ impl PendingDispatch for Submitted {
     }
 
     fn try_wait(self: Box<Self>) -> Result<TryWait, BackendError> {
-        Ok(if self.is_ready() { TryWait::Ready(self.wait()?) } else { TryWait::Pending(self) })
+        // Before the work is looked at: if it ends in between, its outputs are given.
+        let late = self.timeout.filter(|&timeout| self.since.elapsed() > timeout);
+        match (self.is_ready(), late) {
+            (true, _) => Ok(TryWait::Ready(self.wait()?)),
+            (false, Some(timeout)) => Err(BackendError::Timeout { timeout }),
+            (false, None) => Ok(TryWait::Pending(self)),
+        }
     }
 
     fn wait(self: Box<Self>) -> Result<OutputBuffers, BackendError> {
@@ -62,5 +76,48 @@ impl PendingDispatch for Submitted {
 
     fn await_into(self: Box<Self>, outputs: &mut OutputBuffers) -> Result<(), BackendError> {
         self.completion.wait_into(self.timeout, outputs).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Finished, Visitor};
+
+    /// Work that never ends.
+    #[derive(Debug)]
+    struct Endless;
+
+    impl Completion for Endless {
+        fn is_finished(&self) -> bool {
+            false
+        }
+
+        fn visit(
+            self: Box<Self>,
+            timeout: Option<Duration>,
+            _: &mut Visitor<'_>,
+        ) -> Result<Finished, BackendError> {
+            Err(BackendError::Timeout { timeout: timeout.unwrap_or_default() })
+        }
+    }
+
+    #[test]
+    fn who_polls_work_that_does_not_end_gets_the_timeout_too() {
+        let timeout = Duration::from_millis(1);
+        let mut pending: Box<dyn PendingDispatch> =
+            Box::new(Submitted::new(Box::new(Endless), Some(timeout)));
+        let error = loop {
+            match pending.try_wait() {
+                Ok(TryWait::Pending(again)) => pending = again,
+                Ok(TryWait::Ready(outputs)) => panic!("{outputs:?}"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error, BackendError::Timeout { timeout });
+        for timeout in [None, Some(Duration::MAX)] {
+            let pending = Box::new(Submitted::new(Box::new(Endless), timeout));
+            assert!(matches!(pending.try_wait(), Ok(TryWait::Pending(_))));
+        }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn submit_job<B: VyreBackend + ?Sized>(
 ) -> Result<Box<Submitted>, BackendError> {
     let timeout = job.launch.timeout;
     let completion = backend.submit(&list(job))?;
-    Ok(Box::new(Submitted { completion, timeout }))
+    Ok(Box::new(Submitted::new(completion, timeout)))
 }
 
 /// The list of a dispatch on host bytes, whose reads are its outputs in declaration order: for a backend that
