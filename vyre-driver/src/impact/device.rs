@@ -34,10 +34,16 @@ pub fn impacted_by_program(
         [from, to, cells, hit, added, rule_of, goes] => {
             Device { dispatcher, from, to, cells, hit, added, rule_of, goes }.run(change, lineage)
         }
-        _ => Ok(Impact { goes: Vec::new(), is_closed: true }),
+        _ => {
+            let message = format!("{} buffers were given for {}", handles.len(), lens.len());
+            let source = BackendError::Driver { doing: "allocating a group of buffers", message };
+            Err(DispatchError::Backend { doing: "deciding on an impact", source })
+        }
     };
-    // The first error is the one to report: a free that fails after it fails for the same reason.
-    let freed = handles.into_iter().try_for_each(|handle| dispatcher.free_resident(handle));
+    // All are freed, whatever fails. The first error is the one to report: a free that fails after it fails for
+    // the same reason.
+    let freed: Vec<_> = handles.into_iter().map(|handle| dispatcher.free_resident(handle)).collect();
+    let freed: Result<(), DispatchError> = freed.into_iter().collect();
     let impact = result?;
     freed.map(|()| impact)
 }
