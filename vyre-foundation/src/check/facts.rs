@@ -38,6 +38,11 @@ impl<T: Checkable> Checked<T> {
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
+
+    /// Whether somebody else holds a clone of it.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.inner) > 1
+    }
 }
 
 impl<T: Checkable> Clone for Checked<T> {
