@@ -155,7 +155,8 @@ pub fn validation_cache_snapshot() -> ValidationCacheSnapshot {
     }
 }
 
-/// Prepared programs kept; they are searched one by one.
+/// Prepared programs kept that nobody else holds; they are searched one by one. Those of living pipelines are
+/// kept as well, since the values that they were specialised for are known here alone.
 const PREPARED: usize = 32;
 
 /// A program as it is compiled for some launches.
@@ -193,7 +194,11 @@ pub(crate) fn prepared(
         None => opt::specialize(program, &launch.params)?,
     };
     let mut memo = PREPARED_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    memo.truncate(PREPARED - 1);
+    let mut idle = 0;
+    memo.retain(|entry| {
+        idle += usize::from(!entry.result.is_shared());
+        entry.result.is_shared() || idle < PREPARED
+    });
     memo.push_front(Prepared { program: program.clone(), values, workgroup, result: result.clone() });
     Ok(result)
 }
@@ -246,5 +251,9 @@ fn resized(program: &Checked<Program>, size: [u32; 3]) -> Result<Checked<Program
         doing: "changing the workgroup size of a program",
         message: error.to_string(),
     };
-    Ok(check::check(arena.finish().map_err(failed)?.0)?)
+    // The program itself is right, so what is wrong now is wrong with the size.
+    check::check(arena.finish().map_err(failed)?.0).map_err(|diagnostics| {
+        let why = diagnostics.first().map_or_else(String::new, ToString::to_string);
+        BackendError::Config { field: "workgroup", why }
+    })
 }
