@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use vyre_foundation::check::Checked;
-use vyre_foundation::ir::Program;
-use vyre_spec::{Capability, CompileOptions, DeviceProfile};
+use vyre_foundation::ir::{Launch, Program};
+use vyre_foundation::machine::MachineOptions;
+use vyre_spec::{Axis, Capability, CompileOptions, DeviceProfile};
 
 use crate::optimizer::ResidentHandles;
 use crate::{
@@ -119,7 +120,15 @@ impl ReferenceBackend {
     pub fn with_subgroup_size(lanes: u32) -> Self {
         let profile = DeviceProfile::reference();
         let capabilities = profile.capabilities.with(Capability::Timestamps);
-        let profile = DeviceProfile { subgroup_size: Some(lanes.max(1)), capabilities, ..profile };
+        // What the machine has room for is what one buffer may take.
+        let most = MachineOptions::default().memory_limit;
+        let profile = DeviceProfile {
+            subgroup_size: Some(lanes.max(1)),
+            capabilities,
+            max_buffer_bytes: most,
+            max_storage_binding_bytes: most,
+            ..profile
+        };
         Self {
             instance: BackendInstance::next(),
             profile,
@@ -142,6 +151,27 @@ impl ReferenceBackend {
         } else {
             Ok(state)
         }
+    }
+
+    /// Refuses a workgroup beyond the limits of the profile, though the machine itself has none.
+    fn check_workgroup(&self, program: &Program, options: &CompileOptions) -> Result<(), BackendError> {
+        let size = match program.launch() {
+            Launch::Domain { .. } => options.workgroup_size,
+            Launch::Workgroups { size, .. } => Some(size),
+        };
+        let Some(size) = size else { return Ok(()) };
+        let within = |what: String, value: u64, limit: u32| match u64::from(limit) {
+            limit if value > limit => Err(BackendError::Limit { what, value, limit }),
+            _ => Ok(()),
+        };
+        for (axis, (n, limit)) in
+            Axis::ALL.into_iter().zip(size.into_iter().zip(self.profile.max_workgroup_size))
+        {
+            within(format!("the workgroup size on the {} axis", axis.name()), n.into(), limit)?;
+        }
+        let invocations = size.iter().fold(1_u64, |product, &n| product.saturating_mul(n.into()));
+        let what = "the number of invocations in a workgroup".to_owned();
+        within(what, invocations, self.profile.max_workgroup_invocations)
     }
 
     fn find<'s>(&self, state: &'s State, resource: Resource) -> Result<&'s Bytes, BackendError> {
@@ -174,19 +204,21 @@ impl VyreBackend for ReferenceBackend {
         &self.profile
     }
 
-    /// Keeps the program as it is: options change generated code, never results, and here is no code.
+    /// Keeps the program as it is: options change generated code, never results, and here is no code. A workgroup
+    /// beyond the profile's limits is refused all the same.
     fn compile_checked(
         &self,
         program: &Checked<Program>,
         options: &CompileOptions,
     ) -> Result<Arc<dyn CompiledPipeline>, BackendError> {
         drop(self.open()?);
+        self.check_workgroup(program, options)?;
         let (program, options) = (program.clone(), options.clone());
         Ok(Arc::new(ReferencePipeline { owner: self.instance, program, options }))
     }
 
     fn allocate(&self, len: u64) -> Result<Resource, BackendError> {
-        let bytes = run::zeroed(len)?;
+        let bytes = run::zeroed(len, self.profile.max_buffer_bytes)?;
         let mut state = self.open()?;
         let slot = state.next_slot;
         state.next_slot += 1;

@@ -8,7 +8,9 @@ use vyre_foundation::machine::{self, MachineError, MachineOptions};
 use vyre_spec::TRAP_LOOP_LIMIT;
 
 use super::{Bytes, Done, ReferenceBackend, ReferencePipeline};
-use crate::{BackendError, BufferRef, Command, CommandList, DispatchCommand, Resource, Span, VyreBackend};
+use crate::{
+    BackendError, Binding, BufferRef, Command, CommandList, DispatchCommand, Resource, Span, VyreBackend,
+};
 
 /// Runs a list whose residents these are. What it writes becomes visible once all of it has gone well.
 pub(super) fn run(
@@ -28,11 +30,16 @@ pub(super) fn run(
     }
     let mut run = Run { backend, buffers: HashMap::new(), reads: Vec::new() };
     for (i, &len) in list.transients().iter().enumerate() {
-        run.buffers.insert(BufferRef::Transient(i as u32), Contents::Own(zeroed(len)?));
+        run.buffers.insert(
+            BufferRef::Transient(i as u32),
+            Contents::Own(zeroed(len, backend.profile.max_buffer_bytes)?),
+        );
     }
     for (buffer, guard) in &guards {
         run.buffers.insert(*buffer, guard.contents());
     }
+    // All of it before any of it: a fault of the program must not hide a command that is wrong.
+    list.flat().try_for_each(|command| run.admit(command))?;
     let faulted = match run.execute(list.commands()) {
         Ok(()) => None,
         // The program's own fault is its outcome, not a refusal.
@@ -103,6 +110,38 @@ struct Run<'b> {
 }
 
 impl Run<'_> {
+    /// Refuses a command that cannot run; what is inside a repetition is looked at by itself.
+    fn admit(&self, command: &Command<'_>) -> Result<(), BackendError> {
+        let lies_in = |what, span| self.read(what, span).map(drop);
+        match command {
+            Command::Upload { to, .. } => lies_in("an upload", *to),
+            Command::Fill { to, .. } => lies_in("a fill", *to),
+            Command::Copy { from, to } => {
+                lies_in("a copy's source", *from)?;
+                lies_in("a copy's destination", *to)
+            }
+            Command::Read { from } => lies_in("a read", *from),
+            Command::Dispatch(dispatch) => {
+                self.admit_dispatch(dispatch)?;
+                dispatch.resolved().map(drop)
+            }
+            Command::DispatchIndirect { dispatch, counts } => {
+                self.admit_dispatch(dispatch)?;
+                lies_in("the workgroup counts", *counts)
+            }
+            Command::Repeat { .. } => Ok(()),
+        }
+    }
+
+    fn admit_dispatch(&self, dispatch: &DispatchCommand) -> Result<(), BackendError> {
+        let own = dispatch.pipeline().as_any().downcast_ref::<ReferencePipeline>();
+        if own.is_none_or(|pipeline| pipeline.owner != self.backend.instance) {
+            let handle = format!("of the pipeline of `{}`", dispatch.pipeline().program().name());
+            return Err(BackendError::BadHandle { handle, problem: "foreign" });
+        }
+        dispatch.bindings().iter().try_for_each(|binding| self.read("a binding", whole(binding)).map(drop))
+    }
+
     fn execute(&mut self, commands: &[Command<'_>]) -> Result<(), BackendError> {
         for command in commands {
             match command {
@@ -126,7 +165,9 @@ impl Run<'_> {
                     }
                     self.dispatch(dispatch, Some(found))?;
                 }
-                // `Command::check` has bounded how deep this goes.
+                // However often, it comes to nothing.
+                Command::Repeat { commands, .. } if commands.is_idle() => {}
+                // The type bounds how deep this goes.
                 Command::Repeat { commands, count } => {
                     for _ in 0..*count {
                         self.execute(commands)?;
@@ -155,13 +196,7 @@ impl Run<'_> {
 
     fn dispatch(&mut self, dispatch: &DispatchCommand, counts: Option<[u32; 3]>) -> Result<(), BackendError> {
         let program = dispatch.pipeline().program();
-        let own = dispatch.pipeline().as_any().downcast_ref::<ReferencePipeline>();
-        if own.is_none_or(|pipeline| pipeline.owner != self.backend.instance) {
-            let handle = format!("of the pipeline of `{}`", program.name());
-            return Err(BackendError::BadHandle { handle, problem: "foreign" });
-        }
-        let span = |binding: &crate::Binding| Span { buffer: binding.buffer, offset: 0, len: binding.len };
-        let contents = dispatch.bindings().iter().map(|b| self.read("a binding", span(b)).map(Some));
+        let contents = dispatch.bindings().iter().map(|b| self.read("a binding", whole(b)).map(Some));
         let contents = contents.collect::<Result<Vec<_>, _>>()?;
         let options = MachineOptions {
             counts,
@@ -186,11 +221,15 @@ impl Run<'_> {
         }
         for (id, bytes) in program.outputs().zip(outcome.outputs) {
             if let Some(binding) = dispatch.bindings().get(id.index()) {
-                self.write("a binding", span(binding))?.copy_from_slice(&bytes);
+                self.write("a binding", whole(binding))?.copy_from_slice(&bytes);
             }
         }
         Ok(())
     }
+}
+
+fn whole(binding: &Binding) -> Span {
+    Span { buffer: binding.buffer, offset: 0, len: binding.len }
 }
 
 fn range(what: &'static str, span: Span, len: u64) -> Result<std::ops::Range<usize>, BackendError> {
@@ -210,8 +249,11 @@ fn unknown(buffer: BufferRef) -> BackendError {
     BackendError::BadHandle { handle, problem: "foreign" }
 }
 
-/// Zero bytes of the machine's own memory.
-pub(super) fn zeroed(len: u64) -> Result<Vec<u8>, BackendError> {
+/// Zero bytes of the host's own memory, at most `limit`.
+pub(super) fn zeroed(len: u64, limit: u64) -> Result<Vec<u8>, BackendError> {
+    if len > limit {
+        return Err(BackendError::Limit { what: "the bytes of a buffer".to_owned(), value: len, limit });
+    }
     let fail = || BackendError::OutOfMemory { doing: "allocating a buffer", bytes: Some(len) };
     let count = usize::try_from(len).map_err(|_| fail())?;
     let mut bytes = Vec::new();
