@@ -72,6 +72,10 @@ fn native_compilation() {
         b.dispatch_pipeline_into(&pipeline, &[&words(&[5])], &config(), &mut outputs).unwrap();
         assert_eq!(outputs, [words(&[10])]);
     }
+    // Both are one entry of the cache.
+    let cache = b.pipeline_cache_snapshot().unwrap();
+    assert_eq!((cache.entries, cache.misses), (1, 1), "{cache:?}");
+    assert!(cache.hits >= 1, "{cache:?}");
     let metrics = b.backend_metric_snapshot();
     assert!(metrics.is_sorted_by_key(|(name, _)| *name), "{metrics:?}");
     assert!(!metrics.is_empty());

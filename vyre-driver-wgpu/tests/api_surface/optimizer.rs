@@ -124,4 +124,8 @@ fn invalidation() {
     assert_eq!(entries(&b), 1);
     b.invalidate_pipeline_cache_for_changed_op(4, &[4], &[key]).unwrap();
     assert_eq!(entries(&b), 0);
+    let error =
+        b.invalidate_impacted_disk_cache(&[1, 0], &[0; 4], &[0; 4], &[0; 4], 2, 1, &[0], &[]).unwrap_err();
+    assert!(error.to_string().contains("cache_keys"), "{error}");
+    b.invalidate_impacted_disk_cache(&[1, 0], &[0; 4], &[0; 4], &[0; 4], 2, 1, &[], &[]).unwrap();
 }
