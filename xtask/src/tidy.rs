@@ -20,6 +20,7 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
         "ranges of index arithmetic; an op that it does not know has no range",
     ),
     ("vyre-lower/src/control.rs", "writes loop counters and limits"),
+    ("vyre-lower/src/grid_sync/scratch.rs", "writes the addresses of what crosses grid barriers"),
     ("vyre-lower/src/kernel/verify/ops.rs", "looks for the guards that legalisation rules write"),
     ("vyre-lower/src/launch.rs", "writes ids from the grid"),
     ("vyre-lower/src/lower.rs", "writes bools from words"),
