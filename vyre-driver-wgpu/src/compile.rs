@@ -1,7 +1,7 @@
 //! From a checked program to a kernel on the device: the one place.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use vyre_driver::BackendError;
 use vyre_emit_naga::{BindingKind, Emitted, SpirvOptions, to_spirv, with_stack};
@@ -41,8 +41,8 @@ pub(crate) fn pipeline(
         generation: core.generation.number,
         program: program.clone(),
         options: Some(options.clone()),
-        plain: Arc::new(build(core, program, options)?),
-        folded: Arc::new(OnceLock::new()),
+        plain: Arc::new(build(core, program, &CompileOptions { launch_contract: true, ..options.clone() })?),
+        others: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))

@@ -1,6 +1,7 @@
 //! Everything that belongs to one generation of the device, and what outlives it.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use vyre_driver::{BackendError, BackendInstance};
@@ -97,6 +98,8 @@ pub(crate) struct Core {
     pub(crate) generation: Arc<Generation>,
     pub(crate) pool: Pool,
     pub(crate) groups: BindGroups,
+    /// Kernels compiled because a launch broke the contract of another.
+    pub(crate) guarded_variants: AtomicU64,
     builtins: OnceLock<Builtins>,
 }
 
@@ -107,6 +110,7 @@ impl Core {
             lasting,
             pool: Pool::new(budget),
             groups: BindGroups::new(BIND_GROUPS),
+            guarded_variants: AtomicU64::new(0),
             builtins: OnceLock::new(),
             profile,
             generation,

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use vyre_driver::{BackendError, BackendInstance, CompiledPipeline};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
+use vyre_foundation::launch::ResolvedLaunch;
 use vyre_lower::grid_sync::Schedule;
 use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_spec::CompileOptions;
@@ -67,21 +68,37 @@ impl Form {
     pub(crate) fn schedule(&self) -> Option<&Schedule> {
         self.schedule.as_ref()
     }
+
+    /// Whether a launch keeps the contract of every kernel.
+    pub(crate) fn holds(&self, launch: &ResolvedLaunch) -> bool {
+        let mut kernels = std::iter::once(&self.first).chain(&self.rest);
+        kernels.all(|kernel| kernel.descriptor.contract.holds(launch))
+    }
+}
+
+/// Which form of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Variant {
+    /// For grids that pass the device's per-axis limit.
+    pub(crate) folded: bool,
+    /// For launches that break the contract of the first form.
+    pub(crate) guarded: bool,
 }
 
 /// A program that this backend has compiled.
 ///
-/// It has two forms: one that dispatches the grid as it is, and one, made when it is first needed, for
-/// grids that pass the device's per-axis limit.
+/// Its first form dispatches the grid as it is and may rest on a launch contract. The others are made when
+/// they are first needed.
 #[derive(Debug)]
 pub struct WgpuPipeline {
     pub(crate) owner: BackendInstance,
     pub(crate) generation: u64,
     pub(crate) program: Checked<Program>,
-    /// How the folded form is compiled, or `None` where the code is the caller's own.
+    /// How the other forms are compiled, or `None` where the code is the caller's own.
     pub(crate) options: Option<CompileOptions>,
     pub(crate) plain: Arc<Form>,
-    pub(crate) folded: Arc<OnceLock<Form>>,
+    /// The folded one, the guarded one, and the one that is both.
+    pub(crate) others: Arc<[OnceLock<Form>; 3]>,
     /// Where `compile_persistent` made it: its launches.
     pub(crate) persistent: Option<Persistent>,
 }
@@ -95,7 +112,7 @@ impl WgpuPipeline {
             program: self.program.clone(),
             options: self.options.clone(),
             plain: Arc::clone(&self.plain),
-            folded: Arc::clone(&self.folded),
+            others: Arc::clone(&self.others),
             persistent: Some(persistent),
         }
     }
@@ -104,13 +121,21 @@ impl WgpuPipeline {
         self.persistent.as_ref()
     }
 
-    /// The folded form, made by `compile` if it does not exist yet.
-    pub(crate) fn folded(
+    /// A form, made by `compile` if it does not exist yet.
+    pub(crate) fn form(
         &self,
+        variant: Variant,
         compile: impl FnOnce(&CompileOptions) -> Result<Form, BackendError>,
     ) -> Result<&Form, BackendError> {
-        if let Some(folded) = self.folded.get() {
-            return Ok(folded);
+        let [folded, guarded, both] = &*self.others;
+        let cell = match (variant.folded, variant.guarded) {
+            (false, false) => return Ok(&self.plain),
+            (true, false) => folded,
+            (false, true) => guarded,
+            (true, true) => both,
+        };
+        if let Some(made) = cell.get() {
+            return Ok(made);
         }
         let Some(options) = &self.options else {
             return Err(BackendError::Config {
@@ -119,9 +144,13 @@ impl WgpuPipeline {
                     .to_owned(),
             });
         };
-        let made = compile(&CompileOptions { fold_grid: true, ..options.clone() })?;
+        let made = compile(&CompileOptions {
+            fold_grid: variant.folded,
+            launch_contract: !variant.guarded,
+            ..options.clone()
+        })?;
         // Of two threads that compiled it, both use the first.
-        Ok(self.folded.get_or_init(|| made))
+        Ok(cell.get_or_init(|| made))
     }
 }
 

@@ -3,7 +3,8 @@
 //! The shader is paired with a program that declares its interface and does nothing, so that it runs
 //! through the same command lists and the same executor as everything else.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use vyre_driver::{
     BackendError, Binding, Command, CommandList, CompiledPipeline, Completion, DispatchCommand, Span,
@@ -83,7 +84,7 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
         program: interface(workgroup_size)?,
         options: None,
         plain: Arc::new(Form::one(Compiled::new(kernel, descriptor))),
-        folded: Arc::new(OnceLock::new()),
+        others: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))
@@ -166,11 +167,12 @@ fn interface_descriptor(workgroup_size: u32) -> KernelDescriptor {
         element: DataType::U32,
         access,
         atomic: false,
+        vector: 1,
     };
     KernelDescriptor {
         name: ENTRY.to_owned(),
         workgroup_size: [workgroup_size, 1, 1],
-        grid: GridRule { points: false, folded: false },
+        grid: GridRule { points: false, run: 1, folded: false },
         bindings: vec![binding("input", 0, Access::ReadOnly), binding("output", 1, Access::WriteOnly)],
         launch: LaunchData { fields: Vec::new(), immediates: false },
         shared: Vec::new(),
@@ -178,6 +180,8 @@ fn interface_descriptor(workgroup_size: u32) -> KernelDescriptor {
         locals: Vec::new(),
         insts: Vec::new(),
         blocks: vec![Vec::new()],
+        unguarded: BTreeMap::new(),
+        contract: lowered::Contract::default(),
         needs: CapabilitySet::EMPTY,
         strict_float: false,
     }

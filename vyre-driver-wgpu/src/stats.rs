@@ -1,5 +1,7 @@
 //! Counters for dashboards.
 
+use std::sync::atomic::Ordering;
+
 use vyre_driver::{PipelineCacheSnapshot, ValidationCacheSnapshot, validation_cache_snapshot};
 
 use crate::cache::{Counters, DiskCacheStats};
@@ -48,6 +50,8 @@ pub struct WgpuBackendStats {
     pub residents: u64,
     /// Proofs of checked programs, for the whole process.
     pub validation: ValidationCacheSnapshot,
+    /// Kernels with every guard, compiled because a launch broke the contract of the first.
+    pub guarded_variants: u64,
     /// Bind groups, of this generation; so are the buffer counters.
     pub bind_groups: CacheStats,
     /// Buffer requests that were served from the pool.
@@ -79,6 +83,7 @@ impl WgpuBackendStats {
         // After a shutdown there is nothing else.
         let Ok(core) = life.core() else { return stats };
         let pool = core.pool.counters();
+        stats.guarded_variants = core.guarded_variants.load(Ordering::Relaxed);
         stats.bind_groups = core.groups.counters().into();
         stats.buffers_reused = pool.reused;
         stats.buffers_created = pool.created;

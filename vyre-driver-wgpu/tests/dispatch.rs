@@ -203,3 +203,27 @@ fn long_loops_give_the_right_answer_or_a_typed_limit() {
         }
     }
 }
+
+#[test]
+fn a_launch_that_breaks_the_contract_runs_the_guarded_kernel() {
+    let shifted = Kernel::build("shifted", |k| {
+        let by = k.param::<u32>("by");
+        let x = k.read_only::<u32>("x");
+        let y = k.write_only::<u32>("y", x.len());
+        k.domain([x.len()], |[i]| y.store(i, x.load(i + by) + 1));
+    })
+    .unwrap();
+    let backend = WgpuBackend::acquire().unwrap();
+    let run = |by: u32| {
+        let config = DispatchConfig::default().param("by", by);
+        backend.dispatch_checked(&shifted, &[&words(10..100)], &config).unwrap()
+    };
+    let variants = || backend.stats().guarded_variants;
+    assert_eq!(run(0), [words(11..101)]);
+    assert_eq!(variants(), 0);
+    // Beyond the end it reads 0; 2^32 - 1 wraps to the element before.
+    assert_eq!(run(3), [words((14..101).chain([1; 3]))]);
+    assert_eq!(run(u32::MAX), [words([1].into_iter().chain(11..100))]);
+    assert_eq!(run(0), [words(11..101)]);
+    assert_eq!(variants(), 1);
+}

@@ -60,13 +60,12 @@ pub(crate) fn globals(module: &mut Module, descriptor: &KernelDescriptor) -> (Gl
         let kind = kind_of(binding, descriptor);
         let (space, ty) = match kind {
             BindingKind::Uniform { .. } => (AddressSpace::Uniform, launch_type(module)),
-            BindingKind::ReadOnlyStorage => (
-                AddressSpace::Storage { access: StorageAccess::LOAD },
-                types::array(module, binding.element, binding.atomic, None),
-            ),
+            BindingKind::ReadOnlyStorage => {
+                (AddressSpace::Storage { access: StorageAccess::LOAD }, elements(module, binding))
+            }
             BindingKind::Storage => (
                 AddressSpace::Storage { access: StorageAccess::LOAD | StorageAccess::STORE },
-                types::array(module, binding.element, binding.atomic, None),
+                elements(module, binding),
             ),
         };
         let handle = add(module, binding.name.clone(), space, ty, Some(number));
@@ -85,6 +84,15 @@ pub(crate) fn globals(module: &mut Module, descriptor: &KernelDescriptor) -> (Gl
         out.shared.push(add(module, array.name.clone(), AddressSpace::WorkGroup, ty, None));
     }
     (out, emitted)
+}
+
+/// The array of a storage binding.
+fn elements(module: &mut Module, binding: &Binding) -> Handle<Type> {
+    if binding.vector > 1 {
+        types::vectors(module, binding.element)
+    } else {
+        types::array(module, binding.element, binding.atomic, None)
+    }
 }
 
 /// Adds one global.

@@ -257,6 +257,31 @@ impl<'m> Body<'m> {
                 let pointer = self.element(place, index)?;
                 self.store(pointer, value);
             }
+            Op::LoadVector { place, index, .. } => {
+                let index = self.value(index)?;
+                let base = self.array(place)?;
+                let pointer = self.append(Expression::Access { base, index });
+                let expression = self.append(Expression::Load { pointer });
+                self.bind(id, expression);
+            }
+            Op::Part { vector, part } => {
+                let base = self.value(vector)?;
+                let expression = self.append(Expression::AccessIndex { base, index: part });
+                self.bind(id, expression);
+            }
+            Op::StoreVector { place, index, values, .. } => {
+                let mut components = Vec::with_capacity(values.len());
+                for value in values {
+                    components.push(self.value(value)?);
+                }
+                let element = self.element_type(place)?;
+                let ty = types::vector(self.module, element);
+                let value = self.append(Expression::Compose { ty, components });
+                let index = self.value(index)?;
+                let base = self.array(place)?;
+                let pointer = self.append(Expression::Access { base, index });
+                self.store(pointer, value);
+            }
             Op::Get(local) => {
                 let pointer = self.local_pointer(local.0)?;
                 let expression = self.append(Expression::Load { pointer });
@@ -409,16 +434,34 @@ impl<'m> Body<'m> {
         self.local_pointers.get(local as usize).copied().ok_or_else(|| self.missing("local", local))
     }
 
-    /// A pointer to an element.
-    fn element(&mut self, place: Place, index: InstId) -> Result<Handle<Expression>, EmitError> {
+    /// A pointer to an array.
+    fn array(&self, place: Place) -> Result<Handle<Expression>, EmitError> {
         let (pointers, number, what) = match place {
             Place::Binding(number) => (&self.binding_pointers, number, "binding"),
             Place::Shared(number) => (&self.shared_pointers, number, "shared array"),
             Place::Private(number) => (&self.private_pointers, number, "private array"),
         };
-        let base = pointers.get(number as usize).copied().ok_or_else(|| self.missing(what, number))?;
+        pointers.get(number as usize).copied().ok_or_else(|| self.missing(what, number))
+    }
+
+    /// A pointer to an element, also of a vector.
+    fn element(&mut self, place: Place, index: InstId) -> Result<Handle<Expression>, EmitError> {
+        let base = self.array(place)?;
         let index = self.value(index)?;
-        Ok(self.append(Expression::Access { base, index }))
+        let in_vectors = match place {
+            Place::Binding(n) => self.descriptor.bindings.get(n as usize).is_some_and(|b| b.vector > 1),
+            _ => false,
+        };
+        if !in_vectors {
+            return Ok(self.append(Expression::Access { base, index }));
+        }
+        let two = self.append_bare(Expression::Literal(Literal::U32(2)));
+        let three = self.append_bare(Expression::Literal(Literal::U32(3)));
+        let which = |op, right| Expression::Binary { op, left: index, right };
+        let vector = self.append(which(naga::BinaryOperator::ShiftRight, two));
+        let part = self.append(which(naga::BinaryOperator::And, three));
+        let base = self.append(Expression::Access { base, index: vector });
+        Ok(self.append(Expression::Access { base, index: part }))
     }
 
     fn element_type(&self, place: Place) -> Result<DataType, EmitError> {

@@ -53,3 +53,15 @@ pub(crate) fn array(module: &mut Module, ty: DataType, atomic: bool, len: Option
     let stride = u32::from(scalar(ty).width);
     insert(module, TypeInner::Array { base, size, stride })
 }
+
+/// A vector of four elements.
+pub(crate) fn vector(module: &mut Module, ty: DataType) -> Handle<Type> {
+    insert(module, TypeInner::Vector { size: VectorSize::Quad, scalar: scalar(ty) })
+}
+
+/// An array of a run-time number of vectors of four elements.
+pub(crate) fn vectors(module: &mut Module, ty: DataType) -> Handle<Type> {
+    let base = vector(module, ty);
+    let stride = 4 * u32::from(scalar(ty).width);
+    insert(module, TypeInner::Array { base, size: ArraySize::Dynamic, stride })
+}

@@ -24,10 +24,10 @@ pub(crate) struct Operands {
     pub(crate) expected: Option<ExprId>,
 }
 
-impl Lowering<'_> {
-    fn storage(&self, place: ir::Place) -> Storage {
+impl Lowering<'_, '_> {
+    pub(crate) fn storage(&self, place: ir::Place) -> Storage {
         let count = match place {
-            ir::Place::Buffer(id) => self.bounds.count(id).and_then(|n| u32::try_from(n).ok()),
+            ir::Place::Buffer(id) => self.ranges.count(id).and_then(|n| u32::try_from(n).ok()),
             _ => None,
         };
         let storage = self.bindings.storage(self.program, place, count);
@@ -49,10 +49,10 @@ impl Lowering<'_> {
     }
 
     /// The guard of an access; `None` if it is never in bounds. (naga refuses a constant index that is not.)
-    fn checked(&mut self, place: ir::Place, storage: &Storage, index: ExprId) -> Option<Checked> {
+    fn checked(&mut self, id: NodeId, place: ir::Place, storage: &Storage, index: ExprId) -> Option<Checked> {
         let value = self.value(index);
         if self.w.ty(value).size() == 8 {
-            return self.checked_wide(place, storage, value);
+            return self.checked_wide(id, place, storage, value);
         }
         let unsigned = self.w.bitcast(DataType::U32, value);
         if let (Some(constant), Some(len)) = (self.w.as_constant(unsigned), storage.len) {
@@ -60,8 +60,9 @@ impl Lowering<'_> {
                 return None;
             }
         }
-        if let Some(reason) = self.bounds.proof(place, index) {
-            return Some(Checked { index: unsigned, in_bounds: None, proof: Proof::Proven(reason) });
+        let proof = self.proof(self.ranges.verdict(id));
+        if !matches!(proof, Proof::Guarded(_)) {
+            return Some(Checked { index: unsigned, in_bounds: None, proof });
         }
         let length = match (storage.len, place) {
             (None, ir::Place::Buffer(id)) => self.w.launch(LaunchField::Length(id), DataType::U32),
@@ -74,34 +75,45 @@ impl Lowering<'_> {
             let natural = self.w.raw_lit(BinaryOp::Ge, value, 0i32);
             in_bounds = self.w.raw(BinaryOp::BitAnd, natural, in_bounds);
         }
-        Some(Checked { index: unsigned, in_bounds: Some(in_bounds), proof: Proof::Guarded })
+        Some(Checked { index: unsigned, in_bounds: Some(in_bounds), proof })
     }
 
     /// The guard of an access with a 64-bit index, which is never in bounds where it does not fit u32: a buffer
     /// has fewer than 2^32 elements.
-    fn checked_wide(&mut self, place: ir::Place, storage: &Storage, value: InstId) -> Option<Checked> {
+    fn checked_wide(
+        &mut self,
+        id: NodeId,
+        place: ir::Place,
+        storage: &Storage,
+        value: InstId,
+    ) -> Option<Checked> {
         if let Some(constant) = self.w.as_constant(value) {
             if constant.bits() >= u64::from(storage.len.unwrap_or(u32::MAX)) {
                 return None;
             }
+        }
+        // A negative index is at least 2^63 as u64.
+        let unsigned = self.w.bitcast(DataType::U64, value);
+        let proof = self.proof(self.ranges.verdict(id));
+        if !matches!(proof, Proof::Guarded(_)) {
+            let index = self.w.cast(CastOp::Convert, DataType::U32, unsigned);
+            return Some(Checked { index, in_bounds: None, proof });
         }
         let length = match (storage.len, place) {
             (None, ir::Place::Buffer(id)) => self.w.launch(LaunchField::Length(id), DataType::U32),
             (len, _) => self.w.lit(len.unwrap_or(0)),
         };
         let length = self.w.cast(CastOp::Convert, DataType::U64, length);
-        // A negative index is at least 2^63 as u64.
-        let unsigned = self.w.bitcast(DataType::U64, value);
         let in_bounds = self.w.raw(BinaryOp::Lt, unsigned, length);
         let index = self.w.cast(CastOp::Convert, DataType::U32, unsigned);
-        Some(Checked { index, in_bounds: Some(in_bounds), proof: Proof::Guarded })
+        Some(Checked { index, in_bounds: Some(in_bounds), proof })
     }
 
     /// An element; 0 out of bounds. The device reads element 0 instead, which every binding has: bindings
     /// are at least 16 bytes.
-    pub(crate) fn load(&mut self, place: ir::Place, index: ExprId) -> InstId {
+    pub(crate) fn load(&mut self, id: NodeId, place: ir::Place, index: ExprId) -> InstId {
         let storage = self.storage(place);
-        let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, index) else {
+        let Some(Checked { index, in_bounds, proof }) = self.checked(id, place, &storage, index) else {
             return self.w.constant(Value::zero(legalize::device_type(storage.logical)));
         };
         let Some(in_bounds) = in_bounds else {
@@ -119,9 +131,11 @@ impl Lowering<'_> {
     }
 
     /// Stores an element, unless it is out of bounds.
-    pub(crate) fn store(&mut self, place: ir::Place, index: ExprId, value: ExprId) {
+    pub(crate) fn store(&mut self, id: NodeId, place: ir::Place, index: ExprId, value: ExprId) {
         let storage = self.storage(place);
-        let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, index) else { return };
+        let Some(Checked { index, in_bounds, proof }) = self.checked(id, place, &storage, index) else {
+            return;
+        };
         let value = self.value(value);
         let value = legalize::to_memory(&mut self.w, &storage, value);
         let (index, proof) = self.address(place, index, proof);
@@ -142,7 +156,8 @@ impl Lowering<'_> {
         operands: Operands,
     ) -> InstId {
         let storage = self.storage(place);
-        let Some(Checked { index, in_bounds, proof }) = self.checked(place, &storage, operands.index) else {
+        let Some(Checked { index, in_bounds, proof }) = self.checked(id, place, &storage, operands.index)
+        else {
             return self.w.constant(Value::zero(storage.logical));
         };
         let value = self.value(operands.value);

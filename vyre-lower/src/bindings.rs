@@ -69,6 +69,7 @@ impl Bindings {
                 access: if buffer.access == Access::Uniform { Access::ReadOnly } else { buffer.access },
                 // Elements that share a word are stored by atomics on the word.
                 atomic: usage.atomic || packed && usage.stored,
+                vector: 1,
             });
         }
         let array = |array: &ir::Array, atomic: bool, zero: bool| ArrayDecl {
@@ -94,6 +95,7 @@ impl Bindings {
             element: DataType::U32,
             access,
             atomic,
+            vector: 1,
         };
         if launch_data {
             self.bindings.push(words("launch_data", Role::LaunchData, Access::Uniform, false));
@@ -103,6 +105,13 @@ impl Bindings {
         }
         if trap {
             self.bindings.push(words("trap_record", Role::Trap, Access::ReadWrite, true));
+        }
+    }
+
+    /// Makes a binding an array of vectors.
+    pub(crate) fn widen(&mut self, binding: u32, vector: u32) {
+        if let Some(binding) = self.bindings.get_mut(binding as usize) {
+            binding.vector = vector;
         }
     }
 

@@ -37,7 +37,7 @@ struct Counter {
     step: InstId,
 }
 
-impl Lowering<'_> {
+impl Lowering<'_, '_> {
     /// Writes the whole body.
     pub(crate) fn body(&mut self) -> Result<(), LowerError> {
         if let Some(condition) = self.shape.takes_part(&mut self.w) {
@@ -50,6 +50,9 @@ impl Lowering<'_> {
         if let Some(counter) = self.counter {
             let zero = self.w.lit(0u32);
             self.w.set(counter.local, zero);
+        }
+        if let Some(form) = self.vectorised.take() {
+            return self.vector_body(&form);
         }
         let mut steps = vec![Step::Part(0)];
         while let Some(step) = steps.pop() {
@@ -92,7 +95,7 @@ impl Lowering<'_> {
     }
 
     /// Leaves the loop unless the condition holds.
-    fn leave_unless(&mut self, condition: InstId) {
+    pub(crate) fn leave_unless(&mut self, condition: InstId) {
         let (then, otherwise) = (self.w.block(), self.w.block());
         self.w.effect(Op::If { condition, then, otherwise });
         let outer = self.w.current();
@@ -103,9 +106,9 @@ impl Lowering<'_> {
 
     fn node(&mut self, id: NodeId, steps: &mut Vec<Step>) -> Result<(), LowerError> {
         let result = match *self.program.node(id) {
-            Node::Load { place, index } => self.read[id.index()].then(|| self.load(place, index)),
+            Node::Load { place, index } => self.read[id.index()].then(|| self.load(id, place, index)),
             Node::Store { place, index, value } => {
-                self.store(place, index, value);
+                self.store(id, place, index, value);
                 None
             }
             Node::Atomic { op, place, index, value, expected } => {

@@ -19,6 +19,17 @@ pub(crate) struct Shape {
     pub(crate) axes: usize,
 }
 
+/// The consecutive points of an invocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// The first.
+    pub(crate) first: InstId,
+    /// How many lie in the domain; more than there are where all do.
+    pub(crate) points: InstId,
+    /// Whether all do.
+    pub(crate) is_whole: InstId,
+}
+
 /// Workgroups of a domain: 256 invocations in a row, or 32 × 8 where there are more axes, so that a row is
 /// at least the width of any subgroup but the widest. Powers of two, within the device's limits.
 const ROW: [u32; 3] = [256, 1, 1];
@@ -49,7 +60,7 @@ impl Shape {
         let what = "the number of invocations in a workgroup";
         let invocations = size.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
         within(profile, what, invocations, profile.max_workgroup_invocations)?;
-        Ok(Self { size, rule: GridRule { points, folded: options.fold_grid }, axes })
+        Ok(Self { size, rule: GridRule { points, run: 1, folded: options.fold_grid }, axes })
     }
 
     /// Invocations of a workgroup.
@@ -135,7 +146,7 @@ impl Shape {
         }
         for axis in Axis::ALL.into_iter().take(if self.rule.points { self.axes } else { 0 }) {
             let size = self.size[axis.index()];
-            if size == 1 {
+            if size == 1 || (axis == Axis::X && self.rule.run > 1) {
                 continue;
             }
             // A workgroup of the launch begins inside the extent, so this difference does not wrap, while
@@ -151,6 +162,28 @@ impl Shape {
             tests.push(test);
         }
         tests.into_iter().reduce(|all, test| w.in_prelude(|w| w.raw(BinaryOp::BitAnd, all, test)))
+    }
+
+    /// The points of an invocation that computes several on the x axis.
+    pub(crate) fn run(&self, w: &mut Writer) -> Run {
+        let (size, width) = (self.size[0], self.rule.run);
+        // As above, of points: the workgroup begins inside the extent, so only an invocation's own first
+        // point may wrap.
+        let group = self.workgroup_id(w, Axis::X);
+        let extent = w.launch(LaunchField::Extent(Axis::X), DataType::U32);
+        let local = w.hardware(Op::LocalId(Axis::X));
+        w.in_prelude(|w| {
+            let start = w.raw_lit(BinaryOp::Mul, group, size.saturating_mul(width));
+            let left = w.raw(BinaryOp::Sub, extent, start);
+            let offset = w.raw_lit(BinaryOp::Mul, local, width);
+            let end = w.raw_lit(BinaryOp::Add, offset, width);
+            let is_whole = w.raw(BinaryOp::Ge, left, end);
+            let is_inside = w.raw(BinaryOp::Lt, offset, left);
+            let rest = w.raw(BinaryOp::Sub, left, offset);
+            let zero = w.lit(0u32);
+            let points = w.select(is_inside, rest, zero);
+            Run { first: w.raw(BinaryOp::Add, start, offset), points, is_whole }
+        })
     }
 
     /// How many workgroups the launch has, modulo 2^32.

@@ -4,6 +4,7 @@
 mod access;
 mod analysis;
 mod bindings;
+mod contract;
 mod control;
 mod error;
 pub mod grid_sync;
@@ -15,6 +16,7 @@ mod place;
 mod prologue;
 mod trap;
 mod types;
+mod vectorise;
 mod writer;
 
 pub use error::LowerError;

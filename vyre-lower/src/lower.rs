@@ -2,24 +2,26 @@
 
 use vyre_foundation::check::{Checked, Facts};
 use vyre_foundation::ir::{self, Array, Expr, ExprId, Node, Program, VarId};
-use vyre_spec::ops::AtomicOp;
+use vyre_spec::ops::{AtomicOp, BinaryOp};
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
-use crate::analysis::bounds::Bounds;
 use crate::analysis::loops::{self, Plan};
+use crate::analysis::range::{Ranges, Verdict};
 use crate::bindings::Bindings;
 use crate::error::{LowerError, within};
 use crate::grid_sync::live::Crossing;
 use crate::grid_sync::split::Part;
 use crate::grid_sync::{Schedule, Split};
 use crate::kernel::{
-    InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, Role, VerifiedKernel, verify,
+    InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, Proof, Role, VerifiedKernel,
+    verify,
 };
 use crate::launch::Shape;
 use crate::legalize;
 use crate::place::Placement;
 use crate::trap::TripCounter;
 use crate::types;
+use crate::vectorise::{self, Vectorised};
 use crate::writer::{Refusal, SCRATCH_BINDING, TRAP_BINDING, Writer};
 
 /// The kernels of a program, and the order in which they run.
@@ -75,9 +77,12 @@ pub fn lower_all(
     types::check(program, profile)?;
     let inits = inits(program);
     let split = Split::new(program, program.facts(), &inits)?;
+    let mut ranges = Ranges::new(program, program.facts(), inits.clone(), profile.subgroup_size);
+    ranges.on_contract = options.launch_contract;
     let mut kernels = Vec::with_capacity(split.parts.len());
     for number in 0..split.parts.len() {
-        let mut lowering = Lowering::new(program, profile, shape, &inits, &split, number);
+        let mut lowering = Lowering::new(program, profile, shape, &inits, &split, number, &mut ranges);
+        lowering.vectorise();
         lowering.plan_loops()?;
         lowering.body()?;
         kernels.push(lowering.finish(profile, options, number)?);
@@ -102,7 +107,7 @@ fn inits(program: &Program) -> Vec<Option<ExprId>> {
 }
 
 /// The state of lowering one part of a program.
-pub(crate) struct Lowering<'a> {
+pub(crate) struct Lowering<'a, 'r> {
     pub(crate) program: &'a Program,
     pub(crate) facts: &'a Facts,
     pub(crate) profile: &'a DeviceProfile,
@@ -115,9 +120,13 @@ pub(crate) struct Lowering<'a> {
     pub(crate) scratch: bool,
     pub(crate) w: Writer,
     pub(crate) shape: Shape,
-    pub(crate) bounds: Bounds<'a>,
+    pub(crate) ranges: &'r mut Ranges<'a>,
     pub(crate) bindings: Bindings,
     pub(crate) placement: Placement,
+    /// The form with several points for each invocation, until it is written.
+    pub(crate) vectorised: Option<Vectorised>,
+    /// What stands for the x coordinate of the point, where an invocation has several.
+    pub(crate) point: Option<InstId>,
     /// The value of each expression, once placed.
     pub(crate) values: Vec<Option<InstId>>,
     /// The value of each node's result or loop variable, once written.
@@ -136,7 +145,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) trip_weights: Vec<Option<u32>>,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a, 'r> Lowering<'a, 'r> {
     fn new(
         program: &'a Checked<Program>,
         profile: &'a DeviceProfile,
@@ -144,6 +153,7 @@ impl<'a> Lowering<'a> {
         inits: &[Option<ExprId>],
         split: &'a Split,
         number: usize,
+        ranges: &'r mut Ranges<'a>,
     ) -> Self {
         let facts = program.facts();
         let program: &'a Program = program;
@@ -154,7 +164,6 @@ impl<'a> Lowering<'a> {
                 shared_used[array.index()] = true;
             }
         }
-        let bounds = Bounds::new(program, facts, inits.to_vec());
         // A variable that crosses is a local of each part that uses it.
         let crosses = |var: usize| split.layout.vars[var].is_some();
         let inits = (0..).zip(inits).map(|(var, init)| init.filter(|_| !crosses(var))).collect();
@@ -172,9 +181,11 @@ impl<'a> Lowering<'a> {
             scratch: false,
             w: Writer::new(profile, shape.size),
             shape,
-            bounds,
+            ranges,
             bindings: Bindings::new(program, facts, profile),
             placement: Placement::new(program, facts, part),
+            vectorised: None,
+            point: None,
             values: vec![None; program.exprs().len()],
             results: vec![None; program.nodes().len()],
             read,
@@ -185,6 +196,14 @@ impl<'a> Lowering<'a> {
             trip_weights: Vec::new(),
             program,
         }
+    }
+
+    /// Decides whether an invocation computes several points.
+    fn vectorise(&mut self) {
+        let proof = |node| self.proof(self.ranges.verdict(node));
+        let form = vectorise::plan(self.program, self.facts, proof);
+        self.shape.rule.run = form.as_ref().map_or(1, |form| form.width);
+        self.vectorised = form;
     }
 
     /// Decides what to do about the driver's limit of loop iterations, if it has one.
@@ -199,8 +218,8 @@ impl<'a> Lowering<'a> {
         };
         let before = self.zeroing_trips();
         let lanes = self.profile.subgroup_size;
-        match loops::plan((self.program, self.part), self.facts, &self.bounds, limit, before, lanes, retries)
-        {
+        let part = (self.program, self.part);
+        match loops::plan(part, self.facts, self.ranges, limit, before, lanes, retries) {
             Plan::Free => {}
             Plan::Count { weights, share } => {
                 let local = self.w.local(DataType::U32);
@@ -230,7 +249,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn expr(&mut self, id: ExprId) -> InstId {
+    pub(crate) fn expr(&mut self, id: ExprId) -> InstId {
         match *self.program.expr(id) {
             Expr::Literal(value) => legalize::literal(&mut self.w, value),
             Expr::Param(param) => {
@@ -242,8 +261,11 @@ impl<'a> Lowering<'a> {
                     [field, LaunchField::ParamHigh(param)].map(|field| self.w.launch(field, DataType::U32));
                 self.w.in_prelude(|w| legalize::join(w, ty, low, high))
             }
-            Expr::BuiltIn(built_in) => self.shape.built_in(&mut self.w, built_in),
-            Expr::Length(buffer) => match self.bounds.count(buffer) {
+            ref expr @ Expr::BuiltIn(built_in) => match self.own_point(expr) {
+                Some(point) => point,
+                None => self.shape.built_in(&mut self.w, built_in),
+            },
+            Expr::Length(buffer) => match self.ranges.count(buffer) {
                 Some(n) => self.w.constant(Value::from_bits(DataType::U32, n as u64)),
                 None => self.w.launch(LaunchField::Length(buffer), DataType::U32),
             },
@@ -255,8 +277,12 @@ impl<'a> Lowering<'a> {
                 legalize::unary(&mut self.w, op, ty, a)
             }
             Expr::Binary(op, a, b) => {
+                let proof = self.operand_proof(op, a, b);
                 let (ty, a, b) = (self.facts.type_of(a), self.value(a), self.value(b));
-                legalize::binary(&mut self.w, op, ty, a, b)
+                self.w.unguarded = proof.map(|proof| (b, proof));
+                let value = legalize::binary(&mut self.w, op, ty, a, b);
+                self.w.unguarded = None;
+                value
             }
             Expr::Ternary(op, a, b, c) => {
                 let (ty, operands) = (self.facts.type_of(c), [a, b, c].map(|e| self.value(e)));
@@ -266,6 +292,34 @@ impl<'a> Lowering<'a> {
                 let (from, a) = (self.facts.type_of(a), self.value(a));
                 legalize::cast(&mut self.w, op, from, to, a)
             }
+        }
+    }
+
+    /// Why the second operand of a division or shift needs no guard, if it needs none.
+    fn operand_proof(&mut self, op: BinaryOp, a: ExprId, b: ExprId) -> Option<Proof> {
+        let ty = self.facts.type_of(a);
+        let verdict = match op {
+            // A constant tells by itself.
+            _ if !ty.is_int() || matches!(self.program.expr(b), Expr::Literal(_)) => return None,
+            BinaryOp::Div | BinaryOp::Rem => self.ranges.divisor(b),
+            BinaryOp::Shl | BinaryOp::Shr | BinaryOp::RotateLeft | BinaryOp::RotateRight => {
+                self.ranges.amount(b, 8 * ty.size())
+            }
+            _ => return None,
+        };
+        match self.proof(verdict) {
+            Proof::Guarded(_) => None,
+            proof => Some(proof),
+        }
+    }
+
+    /// The proof of a verdict; conditions prove only where the launch is held to them.
+    pub(crate) fn proof(&self, verdict: Verdict) -> Proof {
+        match verdict {
+            Verdict::Proven(reason) => Proof::Proven(reason),
+            Verdict::Contract(conditions) if self.ranges.on_contract => Proof::Contract(conditions),
+            Verdict::Contract(_) => Proof::Guarded("only some launches are in bounds"),
+            Verdict::Guarded(reason) => Proof::Guarded(reason),
         }
     }
 
@@ -346,6 +400,8 @@ impl<'a> Lowering<'a> {
             locals: self.w.locals,
             insts: self.w.insts,
             blocks: self.w.blocks,
+            unguarded: self.w.proofs,
+            contract: self.ranges.contract(),
             needs,
             strict_float: options.ulp_budget == 0,
         };

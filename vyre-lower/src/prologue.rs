@@ -12,7 +12,7 @@ use crate::writer::Writer;
 /// Stores per invocation and array that are written out; longer arrays are zeroed by a loop.
 const UNROLLED: u32 = 16;
 
-impl Lowering<'_> {
+impl Lowering<'_, '_> {
     /// Zeroes or loads the shared arrays, each element by one invocation of the workgroup, which then meets.
     pub(crate) fn zero_shared(&mut self) {
         let (zeroed, loaded): (Vec<u32>, _) = (self.zeroed().collect(), self.loaded_shared());
@@ -78,7 +78,11 @@ impl Lowering<'_> {
             let start = round * width;
             let index = if round == 0 { first } else { w.raw_lit(BinaryOp::Add, first, start) };
             let whole = len - start >= width;
-            let proof = if whole { Proof::Proven("index range") } else { Proof::Guarded };
+            let proof = if whole {
+                Proof::Proven("index range")
+            } else {
+                Proof::Guarded("the last round is partial")
+            };
             if whole {
                 each(w, index, proof);
             } else {

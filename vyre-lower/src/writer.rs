@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
 use vyre_spec::{Capability, DataType, DeviceProfile, Element, Quirks, Value};
 
-use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op};
+use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op, Proof};
 
 /// The descriptor's instructions under construction.
 ///
@@ -22,6 +22,10 @@ pub(crate) struct Writer {
     pub(crate) insts: Vec<Inst>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) locals: Vec<DataType>,
+    /// A divisor or amount that needs no guard in the op that is being written, and why.
+    pub(crate) unguarded: Option<(InstId, Proof)>,
+    /// The ops that this was said of.
+    pub(crate) proofs: BTreeMap<InstId, Proof>,
     prelude: Block,
     /// Where instructions go; the prelude if `None`.
     current: Option<BlockId>,
@@ -56,6 +60,8 @@ impl Writer {
             insts: Vec::new(),
             blocks: vec![Vec::new()],
             locals: Vec::new(),
+            unguarded: None,
+            proofs: BTreeMap::new(),
             prelude: Vec::new(),
             current: Some(BlockId(0)),
             known: HashMap::new(),
@@ -247,7 +253,20 @@ impl Writer {
     /// A device op as it is.
     pub(crate) fn raw(&mut self, op: BinaryOp, a: InstId, b: InstId) -> InstId {
         let ty = op.rule().result(self.ty(a), self.ty(b)).unwrap_or(self.ty(a));
-        self.value(Op::Binary(op, a, b), ty)
+        let id = self.value(Op::Binary(op, a, b), ty);
+        let guarded = matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr);
+        match self.unguarded {
+            Some((operand, proof)) if operand == b && guarded && ty.is_int() => {
+                self.proofs.insert(id, proof);
+            }
+            _ => {}
+        }
+        id
+    }
+
+    /// Whether a divisor or amount needs no guard in the op that is being written.
+    pub(crate) fn needs_no_guard(&self, operand: InstId) -> bool {
+        self.unguarded.is_some_and(|(proven, _)| proven == operand)
     }
 
     /// A device op as it is, with a constant second operand.

@@ -12,10 +12,14 @@ pub struct CompileOptions {
     /// Whether workgroup ids are computed from a grid folded to fit the device's per-axis limit. The
     /// driver sets it for launches that need it.
     pub fold_grid: bool,
+    /// Whether accesses may go without a guard on conditions that whoever launches the kernel checks for
+    /// each launch: the descriptor's contract. The driver sets it, and keeps a kernel without for
+    /// launches that break the contract.
+    pub launch_contract: bool,
 }
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { optimize: true, workgroup_size: None, ulp_budget: 0, fold_grid: false }
+        Self { optimize: true, workgroup_size: None, ulp_budget: 0, fold_grid: false, launch_contract: false }
     }
 }

@@ -1,13 +1,16 @@
 //! Dispatches: bindings, launch arithmetic, launch data and bind groups.
 
+use std::sync::atomic::Ordering;
+
 use vyre_driver::{BackendError, DispatchCommand};
 use vyre_foundation::launch::ResolvedLaunch;
 use vyre_lower::kernel::{Grid, Role};
+use vyre_spec::CompileOptions;
 
 use super::plan::{BufferIndex, Plan};
 use crate::compile;
 use crate::kernel::Bound;
-use crate::pipeline::{Compiled, Form, WgpuPipeline};
+use crate::pipeline::{Compiled, Form, Variant, WgpuPipeline};
 
 /// A dispatch, ready to encode.
 #[derive(Debug)]
@@ -96,12 +99,19 @@ impl<'p> Plan<'p> {
         pipeline: &'p WgpuPipeline,
         resolved: &ResolvedLaunch,
     ) -> Result<(&'p Form, Grid), BackendError> {
-        let most = self.core.profile.max_workgroups_per_axis;
-        let grid = pipeline.plain.first().descriptor().grid(resolved, most)?;
+        let core = self.core;
+        let most = core.profile.max_workgroups_per_axis;
+        let guarded = !pipeline.plain.holds(resolved);
+        let build = |options: &CompileOptions| {
+            core.guarded_variants.fetch_add(u64::from(guarded), Ordering::Relaxed);
+            compile::build(core, &pipeline.program, options)
+        };
+        let form = pipeline.form(Variant { folded: false, guarded }, build)?;
+        let grid = form.first().descriptor().grid(resolved, most)?;
         if !grid.needs_folding {
-            return Ok((&pipeline.plain, grid));
+            return Ok((form, grid));
         }
-        let folded = pipeline.folded(|options| compile::build(self.core, &pipeline.program, options))?;
+        let folded = pipeline.form(Variant { folded: true, guarded }, build)?;
         Ok((folded, folded.first().descriptor().grid(resolved, most)?))
     }
 

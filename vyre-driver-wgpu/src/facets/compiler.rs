@@ -50,7 +50,8 @@ impl TargetCompiler for WgpuTargetCompiler {
         for program in programs {
             let mut kernels = Vec::with_capacity(2);
             for fold_grid in [false, true] {
-                let options = CompileOptions { fold_grid, ..options.clone() };
+                // Whoever runs a payload holds its launches to no contract.
+                let options = CompileOptions { fold_grid, launch_contract: false, ..options.clone() };
                 let lowered =
                     WgpuProgram::lower(program, profile, &options).map_err(|e| e.on(&profile.name))?;
                 let descriptor = &lowered.descriptor;

@@ -1,9 +1,11 @@
 //! What the executor needs of a kernel besides its code: bindings, launch data and grid rule, as bytes.
 
+use std::collections::BTreeMap;
+
 use vyre_driver::codec::{CodecError, Reader, Writer};
 use vyre_foundation::ir::{BufferId, Launch, ParamId, Program};
 use vyre_lower::kernel::{
-    Binding, GridRule, KernelDescriptor, LaunchData, LaunchField, Role, VerifiedKernel, verify,
+    Binding, Contract, GridRule, KernelDescriptor, LaunchData, LaunchField, Role, VerifiedKernel, verify,
 };
 use vyre_spec::{Access, Axis, CapabilitySet, DataType};
 
@@ -11,6 +13,7 @@ use vyre_spec::{Access, Axis, CapabilitySet, DataType};
 pub(super) fn encode(kernel: &KernelDescriptor) -> Result<Vec<u8>, &'static str> {
     let mut out = Writer::default();
     out.u8(u8::from(kernel.grid.points));
+    out.u32(kernel.grid.run);
     out.u8(u8::from(kernel.grid.folded));
     out.u32(kernel.bindings.len() as u32);
     for binding in &kernel.bindings {
@@ -66,6 +69,8 @@ pub(super) fn decode(
         locals: Vec::new(),
         insts: Vec::new(),
         blocks: vec![Vec::new()],
+        unguarded: BTreeMap::new(),
+        contract: Contract::default(),
         needs: CapabilitySet::EMPTY,
         strict_float: false,
     };
@@ -85,7 +90,7 @@ struct Outline {
 
 fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecError> {
     let malformed = |at, what| Err(CodecError::Malformed { at, what });
-    let grid = GridRule { points: reader.flag()?, folded: reader.flag()? };
+    let grid = GridRule { points: reader.flag()?, run: reader.u32()?, folded: reader.flag()? };
     let mut bindings = Vec::new();
     for _ in 0..reader.u32()? {
         let at = reader.at();
@@ -105,7 +110,7 @@ fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecErro
         let Some(access) = Access::ALL.into_iter().find(|known| *known as u8 == access) else {
             return malformed(at, "an unknown access");
         };
-        bindings.push(Binding { name, role, element, access, atomic: reader.flag()? });
+        bindings.push(Binding { name, role, element, access, atomic: reader.flag()?, vector: 1 });
     }
     let immediates = reader.flag()?;
     let mut fields = Vec::new();
@@ -137,6 +142,10 @@ fn fits(kernel: &KernelDescriptor, program: &Program) -> Result<(), String> {
         Launch::Workgroups { size, .. } if size != kernel.workgroup_size => {
             return refuse("its workgroup size is not the program's");
         }
+        Launch::Workgroups { .. } if kernel.grid.run != 1 => {
+            return refuse("its invocations compute several points of no domain");
+        }
+        Launch::Domain { .. } if kernel.grid.run == 0 => return refuse("its invocations compute no point"),
         _ => {}
     }
     let mut seen = Vec::new();

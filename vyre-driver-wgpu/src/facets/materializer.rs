@@ -123,7 +123,7 @@ fn pipeline(
         program,
         options: None,
         plain: Arc::new(Form::one(plain)),
-        folded: Arc::new(OnceLock::from(Form::one(folded))),
+        others: Arc::new([OnceLock::from(Form::one(folded)), OnceLock::new(), OnceLock::new()]),
         persistent: None,
     }))
 }

@@ -24,6 +24,7 @@ fn saxpy(immediates: bool) -> Kernel {
             element: U32,
             access: Access::Uniform,
             atomic: false,
+            vector: 1,
         });
     }
     let i = k.global_x();
@@ -128,6 +129,7 @@ fn atomics_privates_and_locals() {
         element: U32,
         access: Access::ReadWrite,
         atomic: true,
+        vector: 1,
     });
     let trap = vyre_lower::kernel::Place::Binding(2);
     let tile = k.shared(U32, 8, true);

@@ -7,13 +7,14 @@ mod lowered;
 mod ops;
 mod spirv;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use vyre_foundation::ir::BufferId;
 use vyre_lower::kernel::{
-    ArrayDecl, Binding, BlockId, GridRule, Inst, InstId, KernelDescriptor, LaunchData, LaunchField, LocalId,
-    Op, Place, Proof, Role,
+    ArrayDecl, Binding, BlockId, Contract, GridRule, Inst, InstId, KernelDescriptor, LaunchData, LaunchField,
+    LocalId, Op, Place, Proof, Role,
 };
 use vyre_spec::ops::{BinaryOp, CastOp};
 use vyre_spec::{Access, Axis, CapabilitySet, DataType, Element, Value};
@@ -34,7 +35,7 @@ impl Kernel {
         let d = KernelDescriptor {
             name: name.to_owned(),
             workgroup_size: [64, 1, 1],
-            grid: GridRule { points: false, folded: false },
+            grid: GridRule { points: false, run: 1, folded: false },
             bindings: Vec::new(),
             launch: LaunchData { fields: Vec::new(), immediates: true },
             shared: Vec::new(),
@@ -42,6 +43,8 @@ impl Kernel {
             locals: Vec::new(),
             insts: Vec::new(),
             blocks: vec![Vec::new()],
+            unguarded: BTreeMap::new(),
+            contract: Contract::default(),
             needs: CapabilitySet::EMPTY,
             strict_float: true,
         };
@@ -69,7 +72,7 @@ impl Kernel {
         let number = self.d.bindings.len() as u32;
         let role = Role::Buffer(BufferId::new(number));
         let name = format!("buffer{}", ["A", "B", "C"][number as usize]);
-        self.d.bindings.push(Binding { name, role, element, access, atomic });
+        self.d.bindings.push(Binding { name, role, element, access, atomic, vector: 1 });
         Place::Binding(number)
     }
 

@@ -15,7 +15,7 @@
 use vyre_foundation::check::{Facts, Uniformity};
 use vyre_foundation::ir::{Node, NodeId, Program, RegionId};
 
-use super::bounds::Bounds;
+use super::range::Ranges;
 use crate::grid_sync::split::Part;
 
 /// Lanes of a subgroup, at most, where the profile does not say: 512-bit vectors of words.
@@ -66,14 +66,14 @@ struct Loop {
 pub(crate) fn plan(
     (program, part): (&Program, &Part),
     facts: &Facts,
-    bounds: &Bounds<'_>,
+    ranges: &Ranges<'_>,
     limit: u32,
     before: u64,
     lanes: Option<u32>,
     retries: impl Fn(&Node) -> bool,
 ) -> Plan {
     let limit = u64::from(limit);
-    let mut loops = collect(program, part, facts, bounds, retries);
+    let mut loops = collect(program, part, facts, ranges, retries);
     // Inner loops come after outer ones.
     for i in (0..loops.len()).rev() {
         let Loop { trips, outer, conditional, .. } = loops[i];
@@ -156,7 +156,7 @@ fn collect(
     program: &Program,
     part: &Part,
     facts: &Facts,
-    bounds: &Bounds<'_>,
+    ranges: &Ranges<'_>,
     retries: impl Fn(&Node) -> bool,
 ) -> Vec<Loop> {
     let returns = program.nodes().iter().any(|node| matches!(node, Node::Return));
@@ -183,7 +183,7 @@ fn collect(
         if !part.has(id) || !is_loop && !retries(node) {
             continue;
         }
-        let mut trips = trips(node, bounds);
+        let mut trips = trips(node, ranges);
         if returns {
             trips.0 = 0;
         }
@@ -197,9 +197,9 @@ fn collect(
 }
 
 /// Trips of a loop: at least and, where known, at most.
-fn trips(node: &Node, bounds: &Bounds<'_>) -> (u64, Option<u64>) {
+fn trips(node: &Node, ranges: &Ranges<'_>) -> (u64, Option<u64>) {
     let Node::For { start, end, step, .. } = *node else { return (0, None) };
-    let (Some(from), Some(to), Some(by)) = (bounds.range(start), bounds.range(end), bounds.range(step))
+    let (Some(from), Some(to), Some(by)) = (ranges.range(start), ranges.range(end), ranges.range(step))
     else {
         return (0, None);
     };

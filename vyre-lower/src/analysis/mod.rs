@@ -1,5 +1,5 @@
 //! What lowering proves about a program.
 
-pub(crate) mod bounds;
 pub(crate) mod first_write;
 pub(crate) mod loops;
+pub(crate) mod range;

@@ -34,7 +34,7 @@ pub(super) fn is_word(ty: DataType) -> bool {
     device_type(ty).size() == 4
 }
 
-impl Lowering<'_> {
+impl Lowering<'_, '_> {
     /// How many invocations the launch has. The host makes no launch whose scratch words pass 2^32.
     fn invocations(&mut self) -> InstId {
         let groups = self.shape.workgroups(&mut self.w);

@@ -10,6 +10,8 @@ use super::{KernelDescriptor, LaunchData, LaunchField};
 pub struct GridRule {
     /// Whether the extent counts points, to be covered by workgroups; otherwise it counts workgroups.
     pub points: bool,
+    /// Consecutive points of the x axis that an invocation computes.
+    pub run: u32,
     /// Whether workgroup ids come from a folded grid: any shape with at least as many workgroups.
     pub folded: bool,
 }
@@ -48,7 +50,8 @@ impl KernelDescriptor {
         for axis in Axis::ALL {
             let i = axis.index();
             let extent = launch.extent[i];
-            let size = u64::from(self.workgroup_size[i].max(1));
+            let run = if axis == Axis::X { self.grid.run.max(1) } else { 1 };
+            let size = u64::from(self.workgroup_size[i].max(1)) * u64::from(run);
             let count = if self.grid.points { extent.div_ceil(size) } else { extent };
             workgroups[i] = u32::try_from(count).map_err(|_| {
                 too_large(

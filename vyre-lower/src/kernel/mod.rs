@@ -9,9 +9,12 @@ mod op;
 mod print;
 mod verify;
 
+pub use crate::contract::Contract;
 pub use grid::{Grid, GridRule};
 pub use op::{Block, BlockId, Inst, InstId, LocalId, Op, Place, Proof};
 pub use verify::{VerifiedKernel, VerifyError, verify};
+
+use std::collections::BTreeMap;
 
 use vyre_foundation::ir::{BufferId, ParamId};
 use vyre_spec::{Access, Axis, CapabilitySet, DataType};
@@ -39,6 +42,10 @@ pub struct KernelDescriptor {
     pub insts: Vec<Inst>,
     /// The blocks; block 0 is the body.
     pub blocks: Vec<Block>,
+    /// Divisions and shifts whose second operand needs no guard, and why.
+    pub unguarded: BTreeMap<InstId, Proof>,
+    /// What must hold of a launch for the kernel to be right.
+    pub contract: Contract,
     /// What the device must be able to do.
     pub needs: CapabilitySet,
     /// Whether every float result must be kept from contraction and reassociation.
@@ -59,6 +66,9 @@ pub struct Binding {
     pub access: Access,
     /// Whether the elements are atomic; plain loads and stores of them are atomic, too.
     pub atomic: bool,
+    /// Elements of the vectors that it is declared as an array of, 1 or 4; its memory is whole vectors.
+    /// Single elements of it are addressed as ever.
+    pub vector: u32,
 }
 
 /// What a binding is for.

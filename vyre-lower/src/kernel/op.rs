@@ -53,10 +53,12 @@ pub enum Place {
 /// Why an access is in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Proof {
-    /// An explicit guard before it makes it so.
-    Guarded,
+    /// An explicit guard before it makes it so; the text says what stands against a proof.
+    Guarded(&'static str),
     /// It always is; the text says why.
     Proven(&'static str),
+    /// It is where the launch keeps to those conditions of the kernel's contract whose bits are set.
+    Contract(u64),
 }
 
 /// What an instruction does.
@@ -122,6 +124,34 @@ pub enum Op {
         /// Why it is in bounds.
         proof: Proof,
     },
+    /// Reads a whole vector in bounds, or at least inside the binding's memory. Its type is that of its
+    /// elements; only [`Op::Part`] reads it.
+    LoadVector {
+        /// A binding that is an array of vectors.
+        place: Place,
+        /// The vector's index, a u32.
+        index: InstId,
+        /// Why its elements are in bounds.
+        proof: Proof,
+    },
+    /// An element of a vector that was loaded.
+    Part {
+        /// The vector.
+        vector: InstId,
+        /// Which element.
+        part: u32,
+    },
+    /// Writes a whole vector in bounds.
+    StoreVector {
+        /// A binding that is an array of vectors.
+        place: Place,
+        /// The vector's index, a u32.
+        index: InstId,
+        /// Its elements.
+        values: [InstId; 4],
+        /// Why they are in bounds.
+        proof: Proof,
+    },
     /// Reads a local.
     Get(LocalId),
     /// Writes a local.
@@ -171,6 +201,11 @@ impl Op {
     /// The values that the op reads.
     pub fn operands(&self) -> impl Iterator<Item = InstId> + use<> {
         let (a, b, c) = match *self {
+            Self::StoreVector { index, values: [a, b, c, d], .. } => {
+                return [Some(index), Some(a), Some(b), Some(c), Some(d)].into_iter().flatten();
+            }
+            Self::LoadVector { index, .. } => (Some(index), None, None),
+            Self::Part { vector, .. } => (Some(vector), None, None),
             Self::Unary(_, a) | Self::Cast(_, a) | Self::Set(_, a) => (Some(a), None, None),
             Self::Binary(_, a, b) => (Some(a), Some(b), None),
             Self::Ternary(_, a, b, c) => (Some(a), Some(b), Some(c)),
@@ -194,6 +229,6 @@ impl Op {
             | Self::Return
             | Self::Barrier { .. } => (None, None, None),
         };
-        [a, b, c].into_iter().flatten()
+        [a, b, c, None, None].into_iter().flatten()
     }
 }

@@ -12,10 +12,16 @@ impl fmt::Display for KernelDescriptor {
         writeln!(f, "kernel `{}`", self.name)?;
         writeln!(f, "  workgroup_size {x} {y} {z}")?;
         let extent = if self.grid.points { "points" } else { "workgroups" };
-        writeln!(f, "  grid over {extent}{}", if self.grid.folded { ", folded" } else { "" })?;
+        let folded = if self.grid.folded { ", folded" } else { "" };
+        let run =
+            if self.grid.run > 1 { format!(", {} to an invocation", self.grid.run) } else { String::new() };
+        writeln!(f, "  grid over {extent}{run}{folded}")?;
         writeln!(f, "  float {}", if self.strict_float { "strict" } else { "relaxed" })?;
         for capability in self.needs.iter() {
             writeln!(f, "  needs {}", capability.name())?;
+        }
+        for (number, condition) in self.contract.conditions().enumerate() {
+            writeln!(f, "  contract c{number}: {condition}")?;
         }
         for (number, binding) in self.bindings.iter().enumerate() {
             let role = match binding.role {
@@ -25,8 +31,17 @@ impl fmt::Display for KernelDescriptor {
                 Role::Trap => "trap record",
             };
             let atomic = if binding.atomic { "atomic " } else { "" };
+            let vectors = if binding.vector > 1 {
+                format!(", in vectors of {}", binding.vector)
+            } else {
+                String::new()
+            };
             let (access, element) = (Access::name(binding.access), binding.element);
-            writeln!(f, "  binding {number} `{}`: {role}, {access} {atomic}{element}", binding.name)?;
+            writeln!(
+                f,
+                "  binding {number} `{}`: {role}, {access} {atomic}{element}{vectors}",
+                binding.name
+            )?;
         }
         let home = if self.launch.immediates { "immediates" } else { "uniform" };
         for (word, field) in self.launch.fields.iter().enumerate() {
@@ -88,6 +103,9 @@ impl KernelDescriptor {
                             write!(f, "%{}: {ty} = ", id.0)?;
                         }
                         self.op(f, &inst.op)?;
+                        if let Some(&proof) = self.unguarded.get(&id) {
+                            write!(f, "{}", Reason(proof))?;
+                        }
                         writeln!(f)?;
                         continue;
                     }
@@ -134,6 +152,17 @@ impl KernelDescriptor {
                 }
                 write!(f, "{}", Reason(proof))
             }
+            Op::LoadVector { place, index, proof } => {
+                write!(f, "load_vector {}[%{}]{}", self.name_of(place), index.0, Reason(proof))
+            }
+            Op::Part { vector, part } => write!(f, "part {part} of %{}", vector.0),
+            Op::StoreVector { place, index, values, proof } => {
+                write!(f, "store_vector {}[%{}]", self.name_of(place), index.0)?;
+                for value in values {
+                    write!(f, ", %{}", value.0)?;
+                }
+                write!(f, "{}", Reason(proof))
+            }
             Op::Get(local) => write!(f, "get local {}", local.0),
             Op::Set(local, value) => write!(f, "set local {}, %{}", local.0, value.0),
             Op::Break => f.write_str("break"),
@@ -170,8 +199,16 @@ struct Reason(Proof);
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Proof::Guarded => f.write_str("  // guarded"),
-            Proof::Proven(why) => write!(f, "  // {why}"),
+            Proof::Guarded(why) => write!(f, "  // guarded: {why}"),
+            Proof::Proven(why) => write!(f, "  // proven: {why}"),
+            Proof::Contract(conditions) => {
+                f.write_str("  // contract:")?;
+                let numbers = (0..u64::BITS).filter(|n| conditions >> n & 1 == 1);
+                for (turn, number) in numbers.enumerate() {
+                    write!(f, "{} c{number}", if turn > 0 { "," } else { "" })?;
+                }
+                Ok(())
+            }
         }
     }
 }

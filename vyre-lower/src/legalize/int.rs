@@ -32,6 +32,9 @@ fn limits(ty: DataType) -> (u64, u64) {
 /// 1 instead of 0, and instead of −1 under MIN of the device's type.
 fn divisor(w: &mut Writer, ty: DataType, a: InstId, b: InstId) -> InstId {
     let device = w.ty(a);
+    if w.needs_no_guard(b) {
+        return b;
+    }
     // MIN of a narrower type has a quotient by −1 in the device's type.
     let overflows = ty.is_signed_int() && ty == device;
     if let Some(value) = w.as_constant(b).and_then(|value| value.as_int()) {
@@ -75,6 +78,7 @@ pub(super) fn rem(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: Inst
 /// A shift amount below the width.
 fn amount(w: &mut Writer, width: u32, b: InstId) -> InstId {
     match w.as_constant(b) {
+        _ if w.needs_no_guard(b) => b,
         Some(value) if value.bits() < u64::from(width) => b,
         _ => w.raw_lit(BinaryOp::BitAnd, b, width - 1),
     }

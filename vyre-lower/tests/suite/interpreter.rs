@@ -1,7 +1,7 @@
 //! An interpreter of kernel descriptors that is as strict as a device is undefined: it panics where a
 //! descriptor relies on what the device does not promise.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
@@ -113,6 +113,7 @@ fn resolved(
 ) -> (ResolvedLaunch, Grid) {
     let bound: Vec<_> = buffers.iter().map(|bytes| Some(bytes.len() as u64)).collect();
     let launch = resolve(program, params, &bound, None).unwrap();
+    assert!(kernel.contract.holds(&launch), "the launch breaks the contract");
     let grid = kernel.grid(&launch, profile.max_workgroups_per_axis).unwrap();
     assert!(!grid.needs_folding);
     (launch, grid)
@@ -166,8 +167,8 @@ fn one_kernel(
             Role::Scratch => scratch.to_vec(),
             Role::Trap => bytes(&outcome.trap.unwrap_or_default()),
         };
-        // Bindings are whole words, and at least 16 bytes.
-        while bytes.len() < 16 || bytes.len() % 8 != 0 {
+        // Bindings are whole multiples of 16 bytes, and at least that.
+        while bytes.is_empty() || bytes.len() % 16 != 0 {
             bytes.push(GARBAGE_BYTE);
         }
         machine.memory.push(bytes);
@@ -249,6 +250,7 @@ struct Invocation {
     local: [u32; 3],
     index: u32,
     values: Vec<Option<Value>>,
+    vectors: HashMap<InstId, [u32; 4]>,
     locals: Vec<Option<Value>>,
     privates: Vec<Vec<u64>>,
     frames: Vec<Frame>,
@@ -268,6 +270,7 @@ impl Machine<'_> {
                 local: [index % sx, index / sx % sy, index / sx / sy],
                 index,
                 values: vec![None; kernel.insts.len()],
+                vectors: HashMap::new(),
                 locals: vec![None; kernel.locals.len()],
                 privates: kernel
                     .privates
@@ -381,6 +384,19 @@ impl Machine<'_> {
                 }
                 old
             }
+            Op::LoadVector { place, index, .. } => {
+                let words = self.vector(inv, place, index).chunks(4);
+                let words: Vec<u32> = words.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
+                inv.vectors.insert(id, words.try_into().unwrap());
+                return;
+            }
+            Op::Part { vector, part } => word(inv.vectors[&vector][part as usize]),
+            Op::StoreVector { place, index, values, .. } => {
+                let words = values.map(|value| inv.get(value).bits() as u32);
+                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+                self.vector(inv, place, index).copy_from_slice(&bytes);
+                return;
+            }
             Op::Get(local) => inv.locals[local.index()].expect("a local is set before it is read"),
             Op::Set(local, value) => {
                 inv.locals[local.index()] = Some(inv.get(value));
@@ -421,6 +437,14 @@ impl Machine<'_> {
         };
         assert_eq!(Some(value.ty()), inst.ty);
         inv.values[id.index()] = Some(value);
+    }
+
+    /// Where a vector of words lies.
+    fn vector(&mut self, inv: &Invocation, place: Place, index: InstId) -> &mut [u8] {
+        let Place::Binding(n) = place else { panic!("a vector outside the bindings") };
+        assert_eq!(self.kernel.bindings[n as usize].vector, 4);
+        let first = 16 * inv.get(index).get::<u32>().unwrap() as usize;
+        &mut self.memory[n as usize][first..first + 16]
     }
 
     fn load(&self, inv: &Invocation, place: Place, index: usize, ty: DataType) -> u64 {

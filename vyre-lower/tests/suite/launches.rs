@@ -70,7 +70,7 @@ fn points_are_covered_to_the_last() {
     })
     .unwrap();
     let kernel = lower(&program, &profile(), &CompileOptions::default()).unwrap();
-    let size = u64::from(kernel.workgroup_size[0]);
+    let size = u64::from(kernel.workgroup_size[0] * kernel.grid.run);
     let count = |n: u64| kernel.grid(&launch([n, 1, 1]), u32::MAX).unwrap().dispatch[0];
     for groups in [1u64, 2, 65_535, 65_536] {
         assert_eq!(u64::from(count(groups * size)), groups);

@@ -1,6 +1,8 @@
 //! Lowered programs run by an interpreter of descriptors.
 #![cfg(test)]
 
+mod contracts;
+mod files;
 mod fma;
 mod grid_sync;
 mod interpreter;
@@ -9,4 +11,5 @@ mod loops;
 mod ops;
 mod programs;
 mod random;
+mod vectors;
 mod verifier;

@@ -30,7 +30,10 @@ fn saxpy_is_proven_and_right() {
     }
     let kernel = lower(&saxpy, &profile(), &CompileOptions::default()).unwrap();
     let guarded = kernel.insts.iter().filter(|inst| {
-        matches!(inst.op, Op::Load { proof: Proof::Guarded, .. } | Op::Store { proof: Proof::Guarded, .. })
+        matches!(
+            inst.op,
+            Op::Load { proof: Proof::Guarded(_), .. } | Op::Store { proof: Proof::Guarded(_), .. }
+        )
     });
     assert_eq!(guarded.count(), 0);
 }

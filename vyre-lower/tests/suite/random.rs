@@ -10,7 +10,7 @@ use vyre_spec::{Comparison, CompileOptions, DataType, DeviceProfile, Quirks, Typ
 use crate::interpreter::{execute_all_bytes, profile};
 
 /// What a case gives when it is lowered, or how it fails; `None` if it is refused for what grid barriers would
-/// have to carry.
+/// have to carry, or if the launch breaks a contract.
 fn lowered(
     case: &GeneratedCase,
     profile: &DeviceProfile,
@@ -29,6 +29,9 @@ fn lowered(
         .collect();
     let bound: Vec<_> = bytes.iter().map(|b| b.map(|b| b.len() as u64)).collect();
     let launch = resolve(program, &case.params, &bound, None).map_err(|error| error.to_string())?;
+    if !kernel.kernels.iter().all(|kernel| kernel.contract.holds(&launch)) {
+        return Ok(None);
+    }
     let buffers: Vec<Vec<u8>> = bytes
         .iter()
         .zip(&launch.lengths)
@@ -46,9 +49,13 @@ fn agrees(case: &GeneratedCase, profile: &DeviceProfile, options: &CompileOption
     let machine =
         MachineOptions { subgroup_size: case.subgroup_size, threads: 1, ..MachineOptions::default() };
     let want = case.run(&machine).map_err(|error| error.to_string())?.outputs;
-    let Some(got) = lowered(case, profile, options)? else { return Ok(false) };
-    let same = case.compare(Comparison::EXACT, &want, &got);
-    same.map(|()| true).map_err(|(name, mismatch)| format!("{name}: {mismatch:?}"))
+    for launch_contract in [false, true] {
+        let options = CompileOptions { launch_contract, ..options.clone() };
+        let Some(got) = lowered(case, profile, &options)? else { return Ok(launch_contract) };
+        case.compare(Comparison::EXACT, &want, &got)
+            .map_err(|(name, mismatch)| format!("{name}, contract {launch_contract}: {mismatch:?}"))?;
+    }
+    Ok(true)
 }
 
 fn try_seeds(
@@ -129,7 +136,8 @@ fn some_accesses_of_random_programs_are_proven() {
             match inst.op {
                 Op::Load { proof, .. } | Op::Store { proof, .. } | Op::Atomic { proof, .. } => match proof {
                     Proof::Proven(_) => proven += 1,
-                    Proof::Guarded => guarded += 1,
+                    Proof::Guarded(_) => guarded += 1,
+                    Proof::Contract(_) => panic!("a contract that nobody asked for"),
                 },
                 _ => {}
             }

@@ -156,13 +156,13 @@ fn types_follow_the_rows() {
 fn guards_are_there() {
     refused("guarded load", |k| {
         let zero = append(k, BlockId(0), Op::LocalIndex, Some(DataType::U32));
-        let load = Op::Load { place: Place::Binding(0), index: zero, proof: Proof::Guarded };
+        let load = Op::Load { place: Place::Binding(0), index: zero, proof: Proof::Guarded("said so") };
         append(k, BlockId(0), load, Some(DataType::I32));
     });
     refused("guarded store", |k| {
         let index = append(k, BlockId(0), Op::LocalIndex, Some(DataType::U32));
         let value = append(k, BlockId(0), Op::Constant(Value::new(1i32)), Some(DataType::I32));
-        let store = Op::Store { place: Place::Binding(1), index, value, proof: Proof::Guarded };
+        let store = Op::Store { place: Place::Binding(1), index, value, proof: Proof::Guarded("said so") };
         append(k, BlockId(0), store, None);
     });
     refused("divisor", |k| {

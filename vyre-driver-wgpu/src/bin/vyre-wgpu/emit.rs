@@ -16,7 +16,9 @@ pub(crate) fn run(arguments: &Emit) -> Result<(), CliError> {
     let loaded = load::load(&arguments.file)?;
     let profile =
         if arguments.device { WgpuBackend::acquire()?.profile().clone() } else { DeviceProfile::reference() };
-    let kernels = descriptors(&loaded.program, &profile, &CompileOptions::default())?.kernels;
+    // What the device runs where the launch keeps to the contract.
+    let options = CompileOptions { launch_contract: true, ..CompileOptions::default() };
+    let kernels = descriptors(&loaded.program, &profile, &options)?.kernels;
     let mut code = Vec::new();
     for kernel in &kernels {
         let emitted = || vyre_emit_naga::emit(kernel);

@@ -17,24 +17,24 @@ fn histogram(@builtin(local_invocation_index) local_index: u32, @builtin(workgro
     let _e15 = launch.length_0_;
     atomicStore((&bins[local_index]), 0u);
     workgroupBarrier();
-    let _e22 = (_e13 < _e15);
-    let _e25 = data[select(0u, _e13, _e22)];
+    let _e21 = (_e13 < _e15);
+    let _e24 = data[select(0u, _e13, _e21)];
     local_0_ = 0u;
     loop {
-        let _e27 = local_0_;
-        if (_e27 < 4u) {
+        let _e26 = local_0_;
+        if (_e26 < 4u) {
         } else {
             break;
         }
-        let _e34 = atomicAdd((&bins[((select(0u, _e25, _e22) >> ((_e27 * 8u) & 31u)) & 255u)]), 1u);
+        let _e32 = atomicAdd((&bins[((select(0u, _e24, _e21) >> (_e26 * 8u)) & 255u)]), 1u);
         continuing {
-            let _e35 = local_0_;
-            local_0_ = (_e35 + 1u);
+            let _e33 = local_0_;
+            local_0_ = (_e33 + 1u);
         }
     }
     workgroupBarrier();
-    let _e38 = atomicLoad((&bins[local_index]));
-    if (_e38 > 0u) {
-        let _e41 = atomicAdd((&counts[local_index]), _e38);
+    let _e36 = atomicLoad((&bins[local_index]));
+    if (_e36 > 0u) {
+        let _e39 = atomicAdd((&counts[local_index]), _e36);
     }
 }

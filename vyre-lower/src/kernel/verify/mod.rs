@@ -11,6 +11,8 @@
 //!   memory and launch data are never bool, float constants are finite.
 //! * *Access.* What is stored or used atomically is writable; atomics meet atomic elements; a trap record
 //!   and launch data have their shapes.
+//! * *Vectors.* Whole vectors are loaded and stored in arrays of vectors, with a proof and never a guard;
+//!   only parts read what was loaded.
 //! * *Guards.* A guarded load's index is a select between the index and a constant element that every
 //!   array has; a guarded store or atomic stands under an `if`. An integer's divisor is a constant that is
 //!   right for every dividend, a select with one, or a count of workgroups; a shift's amount is a constant

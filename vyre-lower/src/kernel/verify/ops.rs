@@ -76,6 +76,7 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
     };
     ensure(holds, id, "lowering legalises what devices lack or get wrong")?;
     match inst.op {
+        _ if kernel.unguarded.contains_key(&id) => Ok(()),
         Op::Binary(BinaryOp::Div | BinaryOp::Rem, _, b) if inst.ty.is_some_and(DataType::is_int) => {
             ensure(is_divisor(kernel, b), id, "a divisor is never zero, nor -1 under the least dividend")
         }
@@ -141,14 +142,18 @@ fn is_selected(kernel: &KernelDescriptor, id: InstId) -> bool {
 /// Checks that a guarded access has its guard.
 pub(super) fn guard(kernel: &KernelDescriptor, id: InstId, under_if: bool) -> Result<(), Broken> {
     match op(kernel, id) {
-        Some(Op::Load { index, proof: Proof::Guarded, .. }) => ensure(
+        Some(Op::Load { index, proof: Proof::Guarded(_), .. }) => ensure(
             is_selected(kernel, index) || under_if,
             id,
             "a guarded load selects its index or stands under an `if`",
         ),
-        Some(Op::Store { proof: Proof::Guarded, .. } | Op::Atomic { proof: Proof::Guarded, .. }) => {
+        Some(Op::Store { proof: Proof::Guarded(_), .. } | Op::Atomic { proof: Proof::Guarded(_), .. }) => {
             ensure(under_if, id, "a guarded store or atomic stands under an `if`")
         }
+        Some(
+            Op::LoadVector { proof: Proof::Guarded(_), .. }
+            | Op::StoreVector { proof: Proof::Guarded(_), .. },
+        ) => ensure(false, id, "a vector access has a proof"),
         _ => Ok(()),
     }
 }

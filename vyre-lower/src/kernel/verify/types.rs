@@ -2,7 +2,7 @@
 
 use vyre_spec::{Access, DataType};
 
-use super::super::{InstId, KernelDescriptor, Op, Place, Role};
+use super::super::{Inst, InstId, KernelDescriptor, Op, Place, Role};
 use super::{Broken, ensure};
 
 /// Checks bindings, arrays and launch data.
@@ -27,6 +27,12 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
             Role::Trap => binding.element == DataType::U32 && binding.atomic,
         };
         fail(shape, "a binding has the shape of its role")?;
+        let vectors = binding.vector == 1
+            || (binding.vector == 4
+                && !binding.atomic
+                && binding.element.size() == 4
+                && matches!(binding.role, Role::Buffer(_)));
+        fail(vectors, "vectors are of four words, in buffers without atomics")?;
     }
     for array in kernel.shared.iter().chain(&kernel.privates) {
         let fits = in_memory(array.element) && array.len > 0;
@@ -73,12 +79,25 @@ fn array(kernel: &KernelDescriptor, place: Place) -> Option<Array> {
     }
 }
 
+/// Whether a place is a binding that is an array of vectors.
+fn in_vectors(kernel: &KernelDescriptor, place: Place) -> bool {
+    match place {
+        Place::Binding(n) => kernel.bindings.get(n as usize).is_some_and(|b| b.vector == 4),
+        _ => false,
+    }
+}
+
 /// Checks the types of one instruction, whose operands exist.
 pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken> {
     let Some(inst) = kernel.insts.get(id.index()) else { return Ok(()) };
     let ty = |operand: InstId| kernel.insts.get(operand.index()).and_then(|inst| inst.ty);
     let is = |operand: InstId, wanted: DataType| ty(operand) == Some(wanted);
     ensure(inst.ty.is_none_or(is_device_type), id, "values have device types")?;
+    let vector = |operand: InstId| {
+        matches!(kernel.insts.get(operand.index()), Some(Inst { op: Op::LoadVector { .. }, .. }))
+    };
+    let parts = matches!(inst.op, Op::Part { .. });
+    ensure(parts || !inst.op.operands().any(vector), id, "only parts read a vector")?;
     let result = match inst.op {
         Op::Constant(value) => {
             ensure(value.is_finite(), id, "a float constant is finite")?;
@@ -105,6 +124,26 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
         Op::Load { place, index, .. } => {
             ensure(is(index, DataType::U32), id, "an index is u32")?;
             array(kernel, place).map(|array| array.element)
+        }
+        Op::LoadVector { place, index, .. } => {
+            ensure(is(index, DataType::U32), id, "an index is u32")?;
+            ensure(in_vectors(kernel, place), id, "vectors are loaded and stored in arrays of vectors")?;
+            array(kernel, place).map(|array| array.element)
+        }
+        Op::Part { vector, part } => {
+            let of = kernel.insts.get(vector.index()).map(|inst| inst.op);
+            let loaded = matches!(of, Some(Op::LoadVector { .. }));
+            ensure(loaded && part < 4, id, "a part is one of a loaded vector")?;
+            ty(vector)
+        }
+        Op::StoreVector { place, index, values, .. } => {
+            let array = array(kernel, place);
+            ensure(is(index, DataType::U32), id, "an index is u32")?;
+            ensure(in_vectors(kernel, place), id, "vectors are loaded and stored in arrays of vectors")?;
+            ensure(array.as_ref().is_some_and(|a| a.writable), id, "what is stored to is writable")?;
+            let fits = array.is_some_and(|a| values.into_iter().all(|value| is(value, a.element)));
+            ensure(fits, id, "a stored value has the element's type")?;
+            return ensure(inst.ty.is_none(), id, "an effect has no value");
         }
         Op::Store { place, index, value, .. } => {
             let array = array(kernel, place);
