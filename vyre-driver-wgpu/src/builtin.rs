@@ -1,4 +1,5 @@
-//! The backend's own kernels: byte-granular fills and copies, which wgpu does not have.
+//! The backend's own kernels: byte-granular fills and copies, which wgpu does not have, and the check of indirect
+//! workgroup counts.
 
 use crate::buffer::{Kind, Pool, PoolBuffer};
 use crate::generation::Generation;
@@ -17,6 +18,7 @@ const GROUP_BYTES: u64 = 1024;
 pub(crate) struct Builtins {
     fill: Kernel,
     copy: Kernel,
+    counts: Kernel,
 }
 
 /// One dispatch of a built-in kernel, ready to encode. Its buffers must live until the submission.
@@ -37,6 +39,7 @@ impl Builtins {
         Ok(Self {
             fill: kernel("fill", &[Binding::Uniform, Binding::Write])?,
             copy: kernel("copy", &[Binding::Uniform, Binding::Write, Binding::Read])?,
+            counts: kernel("counts", &[Binding::Uniform, Binding::Write, Binding::Read, Binding::Write])?,
         })
     }
 
@@ -80,6 +83,25 @@ impl Builtins {
                 step(generation, pool, &self.copy, range, &bound)
             })
             .collect()
+    }
+}
+
+impl Builtins {
+    /// Copies the three workgroup counts at `offset` of `source` to `target`, if none is above `limit`; otherwise
+    /// writes zeros, and into the trap record which is. The buffers differ.
+    pub(crate) fn counts(
+        &self,
+        generation: &Generation,
+        pool: &Pool,
+        target: &wgpu::Buffer,
+        (source, offset): (&wgpu::Buffer, u64),
+        record: &wgpu::Buffer,
+        limit: u32,
+    ) -> Result<Step, BackendError> {
+        let base = offset / ALIGNMENT * ALIGNMENT;
+        let range = [0, ((offset - base) / 4) as u32, limit, 0];
+        let bound = [window(target, 0, 12), window(source, base, offset + 12), window(record, 0, 16)];
+        Ok(Step { workgroups: 1, ..step(generation, pool, &self.counts, range, &bound)? })
     }
 }
 

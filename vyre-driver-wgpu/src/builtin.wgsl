@@ -1,4 +1,4 @@
-// The backend's own kernels: copies and fills at byte granularity.
+// The backend's own kernels: copies and fills at byte granularity, and the check of indirect workgroup counts.
 //
 // wgpu copies whole words at word offsets. These kernels do the rest: each invocation makes one word of
 // the target, keeping the bytes outside the range. `source` is not bound to the target's buffer.
@@ -6,9 +6,9 @@
 struct Range {
     // Where the range starts in the target, in bytes.
     target_start: u32,
-    // Where it starts in the source, in bytes.
+    // Where it starts in the source, in bytes; for counts, in words.
     source_start: u32,
-    // Its length in bytes.
+    // Its length in bytes; for counts, the most on an axis.
     len: u32,
     // For fills: the byte, repeated in all four places.
     pattern: u32,
@@ -61,5 +61,30 @@ fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             }
         }
         words[word] = (words[word] & ~bits) | value;
+    }
+}
+
+// Where counts that pass the device's limit are recorded: the trap record of the list.
+@group(0) @binding(3) var<storage, read_write> record: array<atomic<u32>>;
+
+// Copies the workgroup counts of an indirect dispatch from word `source_start` on. If one is above `len`, none
+// runs, and the first fault of the list is recorded: the flag 2, the axis and the count.
+@compute @workgroup_size(1)
+fn counts() {
+    var counts: array<u32, 3>;
+    var runs = true;
+    for (var axis = 0u; axis < 3u; axis++) {
+        counts[axis] = source[range.source_start + axis];
+        if (counts[axis] > range.len && runs) {
+            runs = false;
+            if (atomicLoad(&record[0]) == 0u) {
+                atomicStore(&record[0], 2u);
+                atomicStore(&record[1], axis);
+                atomicStore(&record[2], counts[axis]);
+            }
+        }
+    }
+    for (var axis = 0u; axis < 3u; axis++) {
+        words[axis] = select(0u, counts[axis], runs);
     }
 }

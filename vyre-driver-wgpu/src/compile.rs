@@ -43,6 +43,7 @@ pub(crate) fn pipeline(
         options: Some(options.clone()),
         plain: Arc::new(build(core, program, &CompileOptions { launch_contract: true, ..options.clone() })?),
         others: Arc::default(),
+        indirect: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))
@@ -137,10 +138,10 @@ fn assemble(
 
 /// The key that all forms of one pipeline have on disk: that of the form which callers ask for.
 fn family_key(core: &Core, subject: Subject<'_>) -> [u8; 32] {
-    if !subject.options.fold_grid {
+    if !subject.options.fold_grid && !subject.options.indirect {
         return subject.key;
     }
-    let options = CompileOptions { fold_grid: false, ..subject.options.clone() };
+    let options = CompileOptions { fold_grid: false, indirect: false, ..subject.options.clone() };
     key(subject.program, &options, &core.profile)
 }
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use vyre_driver::{BackendError, BackendInstance, CompiledPipeline};
 use vyre_foundation::check::Checked;
-use vyre_foundation::ir::Program;
+use vyre_foundation::ir::{Launch, Program};
 use vyre_foundation::launch::ResolvedLaunch;
 use vyre_lower::grid_sync::Schedule;
-use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
+use vyre_lower::kernel::{KernelDescriptor, LaunchField, VerifiedKernel};
 use vyre_spec::CompileOptions;
 
 use crate::kernel::Kernel;
@@ -87,8 +87,8 @@ pub(crate) struct Variant {
 
 /// A program that this backend has compiled.
 ///
-/// Its first form dispatches the grid as it is and may rest on a launch contract. The others are made when
-/// they are first needed.
+/// Its first form dispatches the grid as it is and may rest on a launch contract. The others, one of them for
+/// workgroup counts in device memory, are made when they are first needed.
 #[derive(Debug)]
 pub struct WgpuPipeline {
     pub(crate) owner: BackendInstance,
@@ -99,6 +99,7 @@ pub struct WgpuPipeline {
     pub(crate) plain: Arc<Form>,
     /// The folded one, the guarded one, and the one that is both.
     pub(crate) others: Arc<[OnceLock<Form>; 3]>,
+    pub(crate) indirect: Arc<OnceLock<Form>>,
     /// Where `compile_persistent` made it: its launches.
     pub(crate) persistent: Option<Persistent>,
 }
@@ -113,6 +114,7 @@ impl WgpuPipeline {
             options: self.options.clone(),
             plain: Arc::clone(&self.plain),
             others: Arc::clone(&self.others),
+            indirect: Arc::clone(&self.indirect),
             persistent: Some(persistent),
         }
     }
@@ -151,6 +153,34 @@ impl WgpuPipeline {
         })?;
         // Of two threads that compiled it, both use the first.
         Ok(cell.get_or_init(|| made))
+    }
+}
+
+impl WgpuPipeline {
+    /// The form for workgroup counts in device memory: it rests on no contract, as the host does not know the
+    /// launch. That of a program with counts of its own is its first.
+    pub(crate) fn indirect(
+        &self,
+        compile: impl FnOnce(&CompileOptions) -> Result<Form, BackendError>,
+    ) -> Result<&Form, BackendError> {
+        let counts = |field: &LaunchField| matches!(field, LaunchField::WorkgroupCount(_));
+        let reads = self.plain.first().descriptor().launch.fields.iter().any(counts);
+        let own = matches!(self.program.launch(), Launch::Indirect { .. });
+        if self.plain.schedule().is_none() && (own || !reads && self.options.is_none()) {
+            return Ok(&self.plain);
+        }
+        let Some(options) = &self.options else {
+            return Err(BackendError::Config {
+                field: "workgroup counts",
+                why: "they are in a buffer, but the pipeline's code takes them from the host".to_owned(),
+            });
+        };
+        if let Some(indirect) = self.indirect.get() {
+            return Ok(indirect);
+        }
+        let made = compile(&CompileOptions { indirect: true, launch_contract: false, ..options.clone() })?;
+        // Of two threads that compiled it, both use the first.
+        Ok(self.indirect.get_or_init(|| made))
     }
 }
 

@@ -85,6 +85,7 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
         options: None,
         plain: Arc::new(Form::one(Compiled::new(kernel, descriptor))),
         others: Arc::default(),
+        indirect: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))

@@ -6,7 +6,6 @@ use vyre_driver::conformance::{self, Report};
 use vyre_driver_wgpu::WgpuBackend;
 
 #[test]
-#[ignore = "the executor takes no counts from a buffer yet"]
 fn the_whole_contract_is_kept() {
     let report = conformance::contract(&WgpuBackend::acquire().unwrap());
     accepted(&report);

@@ -166,13 +166,17 @@ impl DispatchConfig {
         };
         let mut author_size = None;
         match program.launch() {
+            Launch::Indirect { .. } if grid.is_some() => {
+                let why = "the program takes its workgroup counts from a buffer".to_owned();
+                return Err(BackendError::Config { field: "grid", why });
+            }
             Launch::Domain { .. } if grid.is_some() => {
                 let what =
                     "the configuration field `grid`: a domain launch has no workgroup counts of its own";
                 return Err(unsupported(backend, what.into(), "grid"));
             }
             Launch::Domain { .. } => options.workgroup_size = *workgroup,
-            Launch::Workgroups { size, .. } if *workgroup != Some(size) => {
+            Launch::Workgroups { size, .. } | Launch::Indirect { size, .. } if *workgroup != Some(size) => {
                 if let Some(what) = workgroup.and_then(|_| tells_workgroups_apart(program)) {
                     let why = format!(
                         "the program uses {what}, so the author's workgroup size is part of its meaning"
@@ -181,7 +185,7 @@ impl DispatchConfig {
                 }
                 author_size = *workgroup;
             }
-            Launch::Workgroups { .. } => {}
+            Launch::Workgroups { .. } | Launch::Indirect { .. } => {}
         }
         let launch = LaunchOptions {
             label: label.clone(),

@@ -187,6 +187,15 @@ pub enum BackendError {
         /// The program's own address.
         address: u32,
     },
+    /// The workgroup counts that an indirect dispatch found in device memory pass the device's limit; it ran
+    /// nothing.
+    #[error("an indirect dispatch found {count} workgroups on the {} axis, above the device's limit", axis.name())]
+    IndirectCounts {
+        /// The first axis that passes the limit.
+        axis: vyre_spec::Axis,
+        /// Its count.
+        count: u32,
+    },
     /// A loop passed its trip limit.
     #[error("a loop passed its trip limit in invocation {invocation}")]
     LoopLimit {
@@ -270,6 +279,7 @@ impl BackendError {
             Self::Chunk { .. } => "B131",
             Self::Trap { .. } => "B201",
             Self::LoopLimit { .. } => "B202",
+            Self::IndirectCounts { .. } => "B204",
             Self::Timeout { .. } => "B203",
             Self::OutOfMemory { .. } => "B301",
             Self::DeviceLost { .. } => "B302",
@@ -306,6 +316,9 @@ impl BackendError {
             Self::Chunk { error, .. } => error.help(),
             Self::Trap { .. } => "the code and address are the program's own: see its `trap` statements".into(),
             Self::LoopLimit { .. } => "shorten the loop, split it over several dispatches, or use a device whose driver does not limit loops".into(),
+            Self::IndirectCounts { .. } => {
+                "write counts within the device's limit of workgroups per axis (65,535 on most), and let each workgroup do more".into()
+            }
             Self::Timeout { .. } => "allow more time or split the work; a running kernel cannot be stopped".into(),
             Self::OutOfMemory { .. } => "free buffers, or split the work".into(),
             Self::DeviceLost { .. } => "call `try_recover`, then compile and upload again; if it recurs, the kernel may run too long for the driver's watchdog".into(),

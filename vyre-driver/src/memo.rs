@@ -231,7 +231,11 @@ fn specialized_values(program: &Program, params: &Params) -> Result<Vec<Value>, 
 
 /// The program with another workgroup size, which it does not notice.
 fn resized(program: &Checked<Program>, size: [u32; 3]) -> Result<Checked<Program>, BackendError> {
-    let Launch::Workgroups { count, .. } = program.launch() else { return Ok(program.clone()) };
+    let launch = match program.launch() {
+        Launch::Domain { .. } => return Ok(program.clone()),
+        Launch::Workgroups { count, .. } => Launch::Workgroups { size, count },
+        Launch::Indirect { counts, .. } => Launch::Indirect { size, counts },
+    };
     let mut arena = Arena::with_declarations_of(program);
     // Everything in its old order, so that the ids stay what they are.
     for &expr in program.exprs() {
@@ -246,7 +250,7 @@ fn resized(program: &Checked<Program>, size: [u32; 3]) -> Result<Checked<Program
     for (i, nodes) in program.regions().iter().enumerate() {
         nodes.iter().for_each(|&node| arena.place_node(RegionId::new(i as u32), node));
     }
-    arena.set_launch(Launch::Workgroups { size, count });
+    arena.set_launch(launch);
     let failed = |error: ArenaError| BackendError::Driver {
         doing: "changing the workgroup size of a program",
         message: error.to_string(),

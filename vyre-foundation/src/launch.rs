@@ -130,6 +130,14 @@ pub enum LaunchError {
         /// The operation with its operands.
         operation: String,
     },
+    /// A buffer is too short for the workgroup counts that it should have.
+    #[error("buffer `{buffer}` has the launch's workgroup counts, three elements, but only {got} are bound")]
+    NoCounts {
+        /// Its name.
+        buffer: String,
+        /// Its elements.
+        got: u64,
+    },
     /// A count is too large for 32-bit ids.
     #[error("{what} is {value}, above the limit of {limit}: split the work into several dispatches")]
     TooLarge {
@@ -149,7 +157,7 @@ pub struct ResolvedLaunch {
     pub params: Vec<Value>,
     /// Elements of each buffer, in declaration order.
     pub lengths: Vec<u64>,
-    /// Points of the domain, or workgroups, per axis.
+    /// Points of the domain, or workgroups, per axis; 0 if a buffer has the counts.
     pub extent: [u64; 3],
 }
 
@@ -251,10 +259,16 @@ pub fn resolve(
         known.push(elements);
     }
     let at = |x: ExtentId| values.get(x.index()).copied().flatten().unwrap_or(0);
-    let mut extent = program.launch().extents().map(at);
-    if let (Launch::Workgroups { .. }, Some(counts)) = (program.launch(), counts) {
-        extent = counts.map(u64::from);
+    if let Launch::Indirect { counts: buffer, .. } = program.launch() {
+        let got = known.get(buffer.index()).copied().unwrap_or(0);
+        if got < 3 {
+            return Err(LaunchError::NoCounts { buffer: program.buffer(buffer).name.clone(), got });
+        }
     }
+    let extent = match (program.launch(), counts) {
+        (Launch::Workgroups { .. } | Launch::Indirect { .. }, Some(counts)) => counts.map(u64::from),
+        (launch, _) => launch.extents().map_or([0; 3], |extents| extents.map(at)),
+    };
     for (axis, &value) in vyre_spec::Axis::ALL.iter().zip(&extent) {
         in_u32(|| format!("the launch's {} axis", axis.name()), value)?;
     }
@@ -321,7 +335,8 @@ fn reader(program: &Program, extent: ExtentId) -> String {
     if let Some(buffer) = program.buffers().iter().find(reads) {
         return format!("buffer `{}`", buffer.name);
     }
-    let mut axes = vyre_spec::Axis::ALL.iter().zip(program.launch().extents());
+    let extents = program.launch().extents().into_iter().flatten();
+    let mut axes = vyre_spec::Axis::ALL.iter().zip(extents);
     let axis = axes.find(|(_, x)| goes_into[x.index()]).map_or("x", |(axis, _)| axis.name());
     format!("the launch's {axis} axis")
 }

@@ -1,7 +1,7 @@
 //! Where each array of the program lives.
 //!
 //! The buffers that the program loads, stores or uses atomically are bound in declaration order; then come
-//! the launch data, unless they are immediates, then scratch memory, if values cross grid barriers, then the
+//! the launch data, unless they are immediates, then the workgroup counts of an indirect launch, then scratch memory, if values cross grid barriers, then the
 //! trap record, if the program has one. A buffer of
 //! which only the length is read is not bound.
 
@@ -88,7 +88,7 @@ impl Bindings {
     }
 
     /// Adds the bindings that are not buffers.
-    pub(crate) fn close(&mut self, launch_data: bool, scratch: bool, trap: bool) {
+    pub(crate) fn close(&mut self, launch_data: bool, counts: bool, scratch: bool, trap: bool) {
         let words = |name: &str, role, access, atomic| Binding {
             name: name.to_owned(),
             role,
@@ -99,6 +99,9 @@ impl Bindings {
         };
         if launch_data {
             self.bindings.push(words("launch_data", Role::LaunchData, Access::Uniform, false));
+        }
+        if counts {
+            self.bindings.push(words("workgroup_counts", Role::Counts, Access::ReadOnly, false));
         }
         if scratch {
             self.bindings.push(words("grid_scratch", Role::Scratch, Access::ReadWrite, false));

@@ -103,6 +103,10 @@ pub enum LowerError {
     /// What lives across grid barriers takes more words than can be numbered.
     #[error("what lives across the grid barriers takes 2^32 words or more in each invocation or workgroup")]
     GridSyncScratch,
+    /// A program with grid barriers has its workgroup counts in device memory, so the host cannot make room for
+    /// what lives across the barriers.
+    #[error("the workgroup counts of a program with grid barriers are in device memory")]
+    GridSyncIndirect,
     /// A program with grid barriers becomes several kernels, but one was asked for.
     #[error("the program becomes {kernels} kernels, as it has grid barriers, but one was asked for")]
     SeveralKernels {
@@ -140,6 +144,7 @@ impl LowerError {
                  around, and make what each does conditional instead"
                 .to_owned(),
             Self::GridSyncScratch => "use smaller private and shared arrays across grid barriers".to_owned(),
+            Self::GridSyncIndirect => "read the counts back, and launch the program with them".to_owned(),
             Self::SeveralKernels { .. } => "lower it with `lower_all`".to_owned(),
             Self::Verify(_) => "this is a fault of vyre-lower: please report the program".to_owned(),
         }

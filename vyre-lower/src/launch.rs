@@ -47,7 +47,7 @@ impl Shape {
                 let size = options.workgroup_size.unwrap_or_else(|| default_size(axes, profile));
                 (size, true, usize::from(axes.clamp(1, 3)))
             }
-            Launch::Workgroups { size, .. } => (size, false, 3),
+            Launch::Workgroups { size, .. } | Launch::Indirect { size, .. } => (size, false, 3),
         };
         if size.contains(&0) {
             return Err(LowerError::EmptyWorkgroup { size });
@@ -60,7 +60,9 @@ impl Shape {
         let what = "the number of invocations in a workgroup";
         let invocations = size.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
         within(profile, what, invocations, profile.max_workgroup_invocations)?;
-        Ok(Self { size, rule: GridRule { points, run: 1, folded: options.fold_grid }, axes })
+        // Counts in device memory are within the device's limits.
+        let folded = options.fold_grid && !indirect(program, options);
+        Ok(Self { size, rule: GridRule { points, run: 1, folded }, axes })
     }
 
     /// Invocations of a workgroup.
@@ -230,6 +232,11 @@ fn linear(w: &mut Writer, [x, y, z]: [InstId; 3], width: InstId, height: InstId)
         let start = w.raw(BinaryOp::Mul, row, width);
         w.raw(BinaryOp::Add, start, x)
     })
+}
+
+/// Whether the workgroup counts are in device memory.
+pub(crate) fn indirect(program: &Program, options: &CompileOptions) -> bool {
+    options.indirect || matches!(program.launch(), Launch::Indirect { .. })
 }
 
 fn default_size(axes: u8, profile: &DeviceProfile) -> [u32; 3] {

@@ -16,13 +16,13 @@ use crate::kernel::{
     InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, Proof, Role, VerifiedKernel,
     verify,
 };
-use crate::launch::Shape;
+use crate::launch::{Shape, indirect};
 use crate::legalize;
 use crate::place::Placement;
 use crate::trap::TripCounter;
 use crate::types;
 use crate::vectorise::{self, Vectorised};
-use crate::writer::{Refusal, SCRATCH_BINDING, TRAP_BINDING, Writer};
+use crate::writer::{COUNTS_BINDING, Refusal, SCRATCH_BINDING, TRAP_BINDING, Writer};
 
 /// The kernels of a program, and the order in which they run.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,11 +77,16 @@ pub fn lower_all(
     types::check(program, profile)?;
     let inits = inits(program);
     let split = Split::new(program, program.facts(), &inits)?;
+    if indirect(program, options) && !split.schedule.is_trivial() {
+        return Err(LowerError::GridSyncIndirect);
+    }
     let mut ranges = Ranges::new(program, program.facts(), inits.clone(), profile.subgroup_size);
-    ranges.on_contract = options.launch_contract;
+    // A contract cannot speak of counts that the host does not know.
+    ranges.on_contract = options.launch_contract && !indirect(program, options);
     let mut kernels = Vec::with_capacity(split.parts.len());
     for number in 0..split.parts.len() {
-        let mut lowering = Lowering::new(program, profile, shape, &inits, &split, number, &mut ranges);
+        let mut lowering =
+            Lowering::new((program, profile, options), shape, &inits, &split, number, &mut ranges);
         lowering.vectorise();
         lowering.plan_loops()?;
         lowering.body()?;
@@ -147,8 +152,7 @@ pub(crate) struct Lowering<'a, 'r> {
 
 impl<'a, 'r> Lowering<'a, 'r> {
     fn new(
-        program: &'a Checked<Program>,
-        profile: &'a DeviceProfile,
+        (program, profile, options): (&'a Checked<Program>, &'a DeviceProfile, &CompileOptions),
         shape: Shape,
         inits: &[Option<ExprId>],
         split: &'a Split,
@@ -179,7 +183,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             crossing: &split.crossings[number],
             shared_used,
             scratch: false,
-            w: Writer::new(profile, shape.size),
+            w: Writer::new(profile, shape.size, indirect(program, options)),
             shape,
             ranges,
             bindings: Bindings::new(program, facts, profile),
@@ -355,9 +359,11 @@ impl<'a, 'r> Lowering<'a, 'r> {
         let immediates = !fields.is_empty()
             && profile.capabilities.contains(Capability::Immediates)
             && fields.len() as u64 * 4 <= u64::from(profile.max_immediate_bytes);
-        self.bindings.close(!fields.is_empty() && !immediates, self.scratch, self.traps);
+        let data = !fields.is_empty() && !immediates;
+        self.bindings.close(data, self.w.reads_counts, self.scratch, self.traps);
         let number_of = |role| self.bindings.bindings.iter().position(|b| b.role == role).unwrap_or(0) as u32;
         let (scratch, trap) = (number_of(Role::Scratch), number_of(Role::Trap));
+        let counts = number_of(Role::Counts);
         let storage = self.bindings.bindings.iter().filter(|b| b.role != Role::LaunchData);
         within(
             profile,
@@ -370,6 +376,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             {
                 match *place {
                     Place::Binding(TRAP_BINDING) => *place = Place::Binding(trap),
+                    Place::Binding(COUNTS_BINDING) => *place = Place::Binding(counts),
                     Place::Binding(SCRATCH_BINDING) => *place = Place::Binding(scratch),
                     _ => {}
                 }

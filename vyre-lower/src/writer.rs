@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
 use vyre_spec::{Capability, DataType, DeviceProfile, Element, Quirks, Value};
 
-use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op, Proof};
+use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op, Place, Proof};
 
 /// The descriptor's instructions under construction.
 ///
@@ -32,6 +32,9 @@ pub(crate) struct Writer {
     /// What the prelude computes, for looking up only.
     known: HashMap<Inst, InstId>,
     fields: BTreeMap<LaunchField, InstId>,
+    /// Whether the workgroup counts are in device memory, and whether the body reads them.
+    indirect: bool,
+    pub(crate) reads_counts: bool,
 }
 
 /// An op on a type that the device cannot run.
@@ -47,10 +50,12 @@ pub(crate) struct Refusal {
 pub(crate) const TRAP_BINDING: u32 = u32::MAX;
 /// Stands for the binding of scratch memory until its number is known.
 pub(crate) const SCRATCH_BINDING: u32 = u32::MAX - 1;
+/// Stands for the binding of workgroup counts until its number is known.
+pub(crate) const COUNTS_BINDING: u32 = u32::MAX - 2;
 
 impl Writer {
     /// An empty body.
-    pub(crate) fn new(profile: &DeviceProfile, workgroup_size: [u32; 3]) -> Self {
+    pub(crate) fn new(profile: &DeviceProfile, workgroup_size: [u32; 3], indirect: bool) -> Self {
         let multi_dimensional = workgroup_size[1] > 1 || workgroup_size[2] > 1;
         Self {
             quirks: profile.quirks,
@@ -66,6 +71,8 @@ impl Writer {
             current: Some(BlockId(0)),
             known: HashMap::new(),
             fields: BTreeMap::new(),
+            indirect,
+            reads_counts: false,
         }
     }
 
@@ -207,6 +214,13 @@ impl Writer {
 
     /// A word of launch data, in the prelude; a field always has the same type.
     pub(crate) fn launch(&mut self, field: LaunchField, ty: DataType) -> InstId {
+        if let (LaunchField::WorkgroupCount(axis), true) = (field, self.indirect) {
+            self.reads_counts = true;
+            let index = self.lit(axis.index() as u32);
+            let proof = Proof::Proven("there are three counts");
+            let load = Op::Load { place: Place::Binding(COUNTS_BINDING), index, proof };
+            return self.in_prelude(|w| w.value(load, ty));
+        }
         if let Some(&id) = self.fields.get(&field) {
             return id;
         }

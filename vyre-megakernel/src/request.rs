@@ -101,10 +101,7 @@ impl CompileRequest {
 
     /// The workgroup's size: the author's, or that of the options.
     fn workgroup(&self) -> Option<[u32; 3]> {
-        match self.program.launch() {
-            Launch::Workgroups { size, .. } => Some(size),
-            Launch::Domain { .. } => self.options.workgroup_size,
-        }
+        self.program.launch().workgroup_size().or(self.options.workgroup_size)
     }
 
     fn options_fit(&self) -> Result<(), RequestError> {
@@ -112,8 +109,11 @@ impl CompileRequest {
         if self.options.fold_grid {
             return refuse("fold_grid", "the driver decides it for each launch");
         }
+        if self.options.indirect {
+            return refuse("indirect", "the driver decides it for each launch");
+        }
         match (self.program.launch(), self.options.workgroup_size) {
-            (Launch::Workgroups { .. }, Some(_)) => {
+            (Launch::Workgroups { .. } | Launch::Indirect { .. }, Some(_)) => {
                 refuse("workgroup_size", "a workgroup launch has the author's size")
             }
             (Launch::Domain { .. }, Some(size)) if size.contains(&0) => {

@@ -16,10 +16,20 @@ pub struct CompileOptions {
     /// each launch: the descriptor's contract. The driver sets it, and keeps a kernel without for
     /// launches that break the contract.
     pub launch_contract: bool,
+    /// Whether the workgroup counts are in device memory, unknown to the host. The driver sets it for launches
+    /// that need it.
+    pub indirect: bool,
 }
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { optimize: true, workgroup_size: None, ulp_budget: 0, fold_grid: false, launch_contract: false }
+        Self {
+            optimize: true,
+            workgroup_size: None,
+            ulp_budget: 0,
+            fold_grid: false,
+            launch_contract: false,
+            indirect: false,
+        }
     }
 }

@@ -22,12 +22,14 @@ pub(crate) fn key(program: &Program, options: &CompileOptions, profile: &DeviceP
 }
 
 fn encode_options(key: &mut Encoder, options: &CompileOptions) {
-    let CompileOptions { optimize, workgroup_size, ulp_budget, fold_grid, launch_contract } = options;
+    let CompileOptions { optimize, workgroup_size, ulp_budget, fold_grid, launch_contract, indirect } =
+        options;
     key.bool(*optimize);
     key.option(workgroup_size.as_ref(), |key, size| size.iter().for_each(|&n| key.u32(n)));
     key.u32(*ulp_budget);
     key.bool(*fold_grid);
     key.bool(*launch_contract);
+    key.bool(*indirect);
 }
 
 fn encode_profile(key: &mut Encoder, profile: &DeviceProfile) {

@@ -34,6 +34,9 @@ impl<'p> Plan<'p> {
             return Ok(());
         }
         command.check()?;
+        if let Some(counts) = command.own_counts() {
+            return self.dispatch_indirect(command, counts);
+        }
         let pipeline = self.own(command)?;
         let buffers = self.bound(command)?;
         let resolved = command.resolved()?;
@@ -55,7 +58,7 @@ impl<'p> Plan<'p> {
     }
 
     /// The command's pipeline, if this backend made it in this generation.
-    fn own(&self, command: &'p DispatchCommand) -> Result<&'p WgpuPipeline, BackendError> {
+    pub(super) fn own(&self, command: &'p DispatchCommand) -> Result<&'p WgpuPipeline, BackendError> {
         let bad = |problem| BackendError::BadHandle {
             handle: format!("of the pipeline of `{}`", command.pipeline().program().name()),
             problem,
@@ -72,7 +75,7 @@ impl<'p> Plan<'p> {
     }
 
     /// The position of each bound buffer, by the program's buffer.
-    fn bound(&mut self, command: &DispatchCommand) -> Result<Vec<BufferIndex>, BackendError> {
+    pub(super) fn bound(&mut self, command: &DispatchCommand) -> Result<Vec<BufferIndex>, BackendError> {
         let limit = self.core.profile.max_storage_binding_bytes;
         let mut indices = Vec::with_capacity(command.bindings().len());
         for (i, binding) in command.bindings().iter().enumerate() {
@@ -127,7 +130,7 @@ impl<'p> Plan<'p> {
         for binding in bindings {
             match binding.role {
                 // One kernel has no scratch memory.
-                Role::Buffer(_) | Role::Scratch => {}
+                Role::Buffer(_) | Role::Counts | Role::Scratch => {}
                 Role::Trap => trap = Some(self.trap()?),
                 Role::LaunchData => data = Some(self.launch_data(words)?),
             }
@@ -139,6 +142,7 @@ impl<'p> Plan<'p> {
                 }
                 Role::Trap => (trap?, self.len(trap?)),
                 Role::LaunchData => (data?, self.len(data?)),
+                Role::Counts => (self.counts?, self.len(self.counts?)),
                 Role::Scratch => (self.scratch?, self.len(self.scratch?)),
             };
             Some(Bound { buffer: self.pool_buffer(index), bytes })

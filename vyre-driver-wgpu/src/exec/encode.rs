@@ -1,6 +1,8 @@
 //! Steps to wgpu commands.
 
+use super::dispatch::Launch;
 use super::frame::Frame;
+use super::plan::BufferIndex;
 use super::steps::Step;
 use crate::buffer::{Readback, Staging};
 use crate::builtin;
@@ -43,6 +45,7 @@ impl Encode<'_> {
                     }
                 }
                 Step::Dispatch { launch, times } => self.dispatch(*launch, *times),
+                Step::Indirect { launch, counts } => self.indirect(*launch, *counts),
                 Step::Builtin(step) => self.builtin(step),
                 _ => self.transfer(step),
             }
@@ -66,7 +69,7 @@ impl Encode<'_> {
             Step::Read { piece, from, offset } => {
                 self.readback.copy(encoder, *piece, frame.buffer(*from), *offset);
             }
-            Step::Dispatch { .. } | Step::Builtin(_) | Step::Repeat { .. } => {}
+            Step::Dispatch { .. } | Step::Indirect { .. } | Step::Builtin(_) | Step::Repeat { .. } => {}
         }
     }
 
@@ -75,9 +78,8 @@ impl Encode<'_> {
         self.pass.get_or_insert_with(|| encoder.begin_compute_pass(&Default::default()).forget_lifetime())
     }
 
-    /// Sets only what changes.
-    fn dispatch(&mut self, launch: usize, times: u64) {
-        let Some(planned) = self.frame.launches.get(launch) else { return };
+    /// The pass, in the state that a launch needs: sets only what changes.
+    fn ready(&mut self, launch: usize, planned: &Launch) -> &mut wgpu::ComputePass<'static> {
         let known = self.current == Some(launch);
         self.current = Some(launch);
         let pass = self.pass();
@@ -88,10 +90,23 @@ impl Encode<'_> {
                 pass.set_immediates(0, bytemuck::cast_slice(&planned.immediates));
             }
         }
+        pass
+    }
+
+    fn dispatch(&mut self, launch: usize, times: u64) {
+        let frame = self.frame;
+        let Some(planned) = frame.launches.get(launch) else { return };
+        let pass = self.ready(launch, planned);
         let [x, y, z] = planned.grid;
         for _ in 0..times {
             pass.dispatch_workgroups(x, y, z);
         }
+    }
+
+    fn indirect(&mut self, launch: usize, counts: BufferIndex) {
+        let frame = self.frame;
+        let Some(planned) = frame.launches.get(launch) else { return };
+        self.ready(launch, planned).dispatch_workgroups_indirect(frame.buffer(counts), 0);
     }
 
     fn builtin(&mut self, step: &builtin::Step) {

@@ -7,6 +7,7 @@ mod dispatch;
 mod encode;
 mod frame;
 mod grid;
+mod indirect;
 mod plan;
 mod steps;
 mod timer;

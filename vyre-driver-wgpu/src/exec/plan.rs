@@ -33,6 +33,8 @@ pub(super) struct Plan<'p> {
     residents: BTreeMap<u64, (Resource, BufferIndex)>,
     /// The words that live across grid barriers, which the list's dispatches use one after the other.
     pub(super) scratch: Option<BufferIndex>,
+    /// The checked workgroup counts of the indirect dispatch that is being planned.
+    pub(super) counts: Option<BufferIndex>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
     trap: Option<BufferIndex>,
 }
@@ -49,6 +51,7 @@ impl<'p> Plan<'p> {
             transients: list.transients().len(),
             residents: BTreeMap::new(),
             scratch: None,
+            counts: None,
             trap: None,
         };
         for &len in list.transients() {
@@ -76,7 +79,7 @@ impl<'p> Plan<'p> {
             Command::Fill { to, byte } => self.fill(*to, *byte),
             Command::Copy { from, to } => self.copy(*from, *to),
             Command::Read { from } => self.read(*from),
-            Command::DispatchIndirect { .. } => Err(self.lacks("an indirect dispatch")),
+            Command::DispatchIndirect { dispatch, counts } => self.dispatch_indirect(dispatch, *counts),
             Command::Repeat { commands, count } => {
                 let mark = self.steps.begin();
                 // The check has bounded how deep repetitions are nested.
@@ -84,14 +87,6 @@ impl<'p> Plan<'p> {
                 self.steps.end(mark, *count);
                 Ok(())
             }
-        }
-    }
-
-    fn lacks(&self, what: &str) -> BackendError {
-        BackendError::Unsupported {
-            what: format!("{what} in a command list"),
-            device: self.core.profile.name.clone(),
-            remedy: "list the dispatches one by one".to_owned(),
         }
     }
 

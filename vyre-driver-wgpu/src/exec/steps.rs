@@ -19,6 +19,8 @@ pub(super) enum Step {
     Copy { from: BufferIndex, from_offset: u64, to: BufferIndex, offset: u64, len: u64 },
     /// Runs a planned launch several times.
     Dispatch { launch: usize, times: u64 },
+    /// Runs a planned launch, with workgroup counts from the beginning of a buffer.
+    Indirect { launch: usize, counts: BufferIndex },
     /// Runs one of the backend's own kernels.
     Builtin(Box<builtin::Step>),
     /// Copies into a piece of the readback.

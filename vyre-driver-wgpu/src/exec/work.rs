@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use vyre_driver::{BackendError, Completion, Finished, Visitor};
 use vyre_lower::kernel::TRAP_LOOP_LIMIT;
+use vyre_spec::Axis;
 
 use super::timer::Clock;
 use crate::buffer::{Readback, host_copy};
@@ -38,6 +39,7 @@ impl Work {
             }
             match words {
                 [0, ..] => Ok(()),
+                [2, axis, count, _] => Err(BackendError::IndirectCounts { axis: axis_of(axis), count }),
                 [_, TRAP_LOOP_LIMIT, invocation, _] => Err(BackendError::LoopLimit { invocation }),
                 [_, code, invocation, address] => Err(BackendError::Trap { code, invocation, address }),
             }
@@ -71,6 +73,11 @@ impl Work {
         let read = |clock: Clock| self.in_flight.piece(clock.piece(), |bytes| clock.read(bytes));
         Ok(Finished { device_time: self.clock.map(read).transpose()?.flatten() })
     }
+}
+
+/// The axis that the check of indirect counts recorded.
+fn axis_of(number: u32) -> Axis {
+    Axis::ALL.into_iter().find(|axis| axis.index() == number as usize).unwrap_or(Axis::X)
 }
 
 impl Completion for Work {

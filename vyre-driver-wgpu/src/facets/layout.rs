@@ -22,6 +22,7 @@ pub(super) fn encode(kernel: &KernelDescriptor) -> Result<Vec<u8>, &'static str>
             Role::Buffer(id) => (0, id.raw()),
             Role::LaunchData => (1, 0),
             Role::Trap => (2, 0),
+            Role::Counts => (3, 0),
             Role::Scratch => return Err("scratch memory that lives across grid barriers"),
         };
         out.u8(role);
@@ -103,6 +104,7 @@ fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecErro
             0 if (id as usize) < program.buffers().len() => Role::Buffer(BufferId::new(id)),
             1 => Role::LaunchData,
             2 => Role::Trap,
+            3 => Role::Counts,
             _ => return malformed(at, "a binding of nothing"),
         };
         let ([element], [access]) = (reader.array()?, reader.array()?);
@@ -138,8 +140,10 @@ fn fits(kernel: &KernelDescriptor, program: &Program) -> Result<(), String> {
     let refuse = |why: &str| Err(why.to_owned());
     match program.launch() {
         Launch::Domain { .. } if !kernel.grid.points => return refuse("the program launches a domain"),
-        Launch::Workgroups { .. } if kernel.grid.points => return refuse("the program launches workgroups"),
-        Launch::Workgroups { size, .. } if size != kernel.workgroup_size => {
+        Launch::Workgroups { .. } | Launch::Indirect { .. } if kernel.grid.points => {
+            return refuse("the program launches workgroups");
+        }
+        Launch::Workgroups { size, .. } | Launch::Indirect { size, .. } if size != kernel.workgroup_size => {
             return refuse("its workgroup size is not the program's");
         }
         Launch::Workgroups { .. } if kernel.grid.run != 1 => {

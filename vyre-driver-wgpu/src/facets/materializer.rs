@@ -124,6 +124,7 @@ fn pipeline(
         options: None,
         plain: Arc::new(Form::one(plain)),
         others: Arc::new([OnceLock::from(Form::one(folded)), OnceLock::new(), OnceLock::new()]),
+        indirect: Arc::default(),
         persistent: None,
     }))
 }

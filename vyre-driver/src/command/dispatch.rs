@@ -71,6 +71,13 @@ impl DispatchCommand {
         self.0.counts
     }
 
+    /// Where the workgroup counts are, if the program takes them from a buffer of its own.
+    pub fn own_counts(&self) -> Option<Span> {
+        let Launch::Indirect { counts, .. } = self.0.pipeline.program().launch() else { return None };
+        let binding = self.0.bindings.get(counts.index())?;
+        Some(Span { buffer: binding.buffer, offset: 0, len: 12 })
+    }
+
     /// The launch with its host arithmetic done, which happens once.
     ///
     /// # Errors
@@ -94,6 +101,9 @@ impl DispatchCommand {
     pub fn check(&self) -> Result<(), BackendError> {
         if let (Launch::Domain { .. }, Some(_)) = (self.0.pipeline.program().launch(), self.0.counts) {
             return Err(config("counts", "a domain launch has no workgroup counts of its own".to_owned()));
+        }
+        if let (Launch::Indirect { .. }, Some(_)) = (self.0.pipeline.program().launch(), self.0.counts) {
+            return Err(config("counts", "the program takes its workgroup counts from a buffer".to_owned()));
         }
         let declared = self.0.pipeline.program().buffers();
         let (needs, got) = (declared.len(), self.0.bindings.len());
@@ -121,6 +131,9 @@ impl DispatchCommand {
         let refuse = |why: String| Err(config("counts", why));
         if let Launch::Domain { .. } = self.0.pipeline.program().launch() {
             return refuse("a domain launch has no workgroup counts of its own".to_owned());
+        }
+        if let Launch::Indirect { .. } = self.0.pipeline.program().launch() {
+            return refuse("the program takes its workgroup counts from a buffer of its own".to_owned());
         }
         if self.0.counts.is_some() {
             return refuse("an indirect dispatch takes them from a buffer".to_owned());

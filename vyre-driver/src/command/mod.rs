@@ -68,7 +68,8 @@ pub enum Command<'a> {
     /// Runs a pipeline.
     Dispatch(DispatchCommand),
     /// Runs a pipeline of a workgroup launch as many workgroups wide as the device finds in a buffer when
-    /// it gets there: x, y, z, each a `u32`. An axis above the device's limit is cut to it; 0 runs nothing.
+    /// it gets there: x, y, z, each a `u32`. A 0 runs nothing. An axis above the device's limit runs nothing
+    /// either, and fails the list with [`BackendError::IndirectCounts`].
     DispatchIndirect {
         /// What is run; without counts of its own.
         dispatch: DispatchCommand,

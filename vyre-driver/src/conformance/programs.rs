@@ -61,9 +61,11 @@ fn config(backend: &dyn VyreBackend, seed: u64) -> GenConfig {
         subgroup_size: profile.subgroup_size.filter(|_| subgroups),
         traps: seed.is_multiple_of(5),
         nodes: if seed.is_multiple_of(7) { 80 } else { 30 },
-        // The trap record and what crosses grid barriers take bindings of their own.
-        max_buffers: profile.max_storage_bindings.saturating_sub(2).clamp(1, 6),
+        // The trap record, workgroup counts (of the program and checked) and what crosses grid barriers take
+        // bindings of their own.
+        max_buffers: profile.max_storage_bindings.saturating_sub(4).clamp(1, 6),
         grid_barriers: seed.is_multiple_of(4),
+        indirect: seed % 4 == 1,
         types: types(profile, seed.is_multiple_of(4)),
         ..GenConfig::default()
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use vyre_foundation::check::Checked;
-use vyre_foundation::ir::{Launch, Program};
+use vyre_foundation::ir::Program;
 use vyre_foundation::machine::MachineOptions;
 use vyre_spec::{Axis, Capability, CompileOptions, DeviceProfile};
 
@@ -155,11 +155,7 @@ impl ReferenceBackend {
 
     /// Refuses a workgroup beyond the limits of the profile, though the machine itself has none.
     fn check_workgroup(&self, program: &Program, options: &CompileOptions) -> Result<(), BackendError> {
-        let size = match program.launch() {
-            Launch::Domain { .. } => options.workgroup_size,
-            Launch::Workgroups { size, .. } => Some(size),
-        };
-        let Some(size) = size else { return Ok(()) };
+        let Some(size) = program.launch().workgroup_size().or(options.workgroup_size) else { return Ok(()) };
         let within = |what: String, value: u64, limit: u32| match u64::from(limit) {
             limit if value > limit => Err(BackendError::Limit { what, value, limit }),
             _ => Ok(()),

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use vyre_foundation::machine::{self, MachineError, MachineOptions};
-use vyre_spec::TRAP_LOOP_LIMIT;
+use vyre_spec::{Axis, TRAP_LOOP_LIMIT};
 
 use super::{Bytes, Done, ReferenceBackend, ReferencePipeline};
 use crate::{
@@ -155,16 +155,11 @@ impl Run<'_> {
                     let bytes = self.read("a read", *from)?.to_vec();
                     self.reads.push(bytes);
                 }
-                Command::Dispatch(dispatch) => self.dispatch(dispatch, dispatch.counts())?,
-                Command::DispatchIndirect { dispatch, counts } => {
-                    let most = self.backend.profile.max_workgroups_per_axis;
-                    let mut found = [0; 3];
-                    let bytes = self.read("the workgroup counts", *counts)?;
-                    for (count, word) in found.iter_mut().zip(bytes.chunks_exact(4)) {
-                        *count = word.try_into().map_or(0, u32::from_le_bytes).min(most);
-                    }
-                    self.dispatch(dispatch, Some(found))?;
-                }
+                Command::Dispatch(dispatch) => match dispatch.own_counts() {
+                    None => self.dispatch(dispatch, dispatch.counts())?,
+                    Some(counts) => self.indirect(dispatch, counts)?,
+                },
+                Command::DispatchIndirect { dispatch, counts } => self.indirect(dispatch, *counts)?,
                 // However often, it comes to nothing.
                 Command::Repeat { commands, .. } if commands.is_idle() => {}
                 // The type bounds how deep this goes.
@@ -176,6 +171,19 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    fn indirect(&mut self, dispatch: &DispatchCommand, counts: Span) -> Result<(), BackendError> {
+        let most = self.backend.profile.max_workgroups_per_axis;
+        let mut found = [0; 3];
+        let bytes = self.read("the workgroup counts", counts)?;
+        for (count, word) in found.iter_mut().zip(bytes.chunks_exact(4)) {
+            *count = word.try_into().map_or(0, u32::from_le_bytes);
+        }
+        if let Some((axis, &count)) = Axis::ALL.iter().zip(&found).find(|&(_, &n)| n > most) {
+            return Err(BackendError::IndirectCounts { axis: *axis, count });
+        }
+        self.dispatch(dispatch, Some(found))
     }
 
     fn read(&self, what: &'static str, span: Span) -> Result<&[u8], BackendError> {

@@ -91,6 +91,14 @@ impl<'k, T: Element, K> Array<'k, T, K> {
         self.kernel
     }
 
+    /// The buffer, for a launch of `kernel`.
+    pub(super) fn id_in(self, kernel: &Kernel, at: super::kernel::Caller) -> BufferId {
+        if !std::ptr::eq(kernel, self.kernel) {
+            kernel.report_mixed("a buffer", at);
+        }
+        self.buffer().unwrap_or(BufferId::new(0))
+    }
+
     fn buffer(self) -> Option<BufferId> {
         match self.place {
             Place::Buffer(id) => Some(id),

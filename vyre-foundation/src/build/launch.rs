@@ -5,7 +5,7 @@ use std::panic::Location;
 use vyre_spec::{Axis, BuiltIn};
 
 use super::kernel::Caller;
-use super::{IntoExtent, Kernel, Val};
+use super::{IntoExtent, Kernel, ReadOnly, Val};
 use crate::diag::{Code, Diagnostic, Site};
 use crate::ir::{ExtentId, Launch, RegionId};
 
@@ -113,8 +113,43 @@ impl Kernel {
         let at = Location::caller();
         let count = self.extents(count, at);
         let size = on_three_axes(size, 1);
+        let group = self.group();
+        self.launch(Launch::Workgroups { size, count }, at, || body(group));
+    }
+
+    /// Runs the body in workgroups of `size` invocations each, as many on the x, y and z axes as the first three
+    /// elements of `counts` say when the launch begins: another program may have written them on the device. Axes
+    /// of the size that are not named have 1.
+    ///
+    /// ```
+    /// use vyre_foundation::build::Kernel;
+    /// Kernel::build("count", |k| {
+    ///     let counts = k.read_only::<u32>("counts");
+    ///     let total = k.read_write::<u32>("total").with_len(1);
+    ///     k.workgroups_from(counts, [64], |_| { total.atomic_add(0u32, 1u32); });
+    /// })?;
+    /// # Ok::<(), vyre_foundation::build::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn workgroups_from<'k, const N: usize>(
+        &'k self,
+        counts: ReadOnly<'k, u32>,
+        size: [u32; N],
+        body: impl FnOnce(Workgroup<'k>),
+    ) where
+        [(); N]: AxisCount,
+    {
+        let at = Location::caller();
+        let counts = counts.id_in(self, at);
+        let launch = Launch::Indirect { size: on_three_axes(size, 1), counts };
+        let group = self.group();
+        self.launch(launch, at, || body(group));
+    }
+
+    #[track_caller]
+    fn group(&self) -> Workgroup<'_> {
         let axes = |built_in: fn(Axis) -> BuiltIn| Axis::ALL.map(|axis| self.built_in(built_in(axis)));
-        let group = Workgroup {
+        Workgroup {
             global_id: axes(BuiltIn::GlobalId),
             local_id: axes(BuiltIn::LocalId),
             local_index: self.built_in(BuiltIn::LocalIndex),
@@ -123,8 +158,7 @@ impl Kernel {
             subgroup_lane: self.built_in(BuiltIn::SubgroupLane),
             subgroup_id: self.built_in(BuiltIn::SubgroupId),
             subgroup_size: self.built_in(BuiltIn::SubgroupSize),
-        };
-        self.launch(Launch::Workgroups { size, count }, at, || body(group));
+        }
     }
 
     fn extents<'k, const N: usize, E: IntoExtent<'k>>(

@@ -6,9 +6,10 @@
 //! * Arrays have at least one element, and all arrays of a kind together less than 4 GiB.
 //! * Workgroup sizes are at least 1 and their product fits a `u32`; a domain has 1 to 3 axes, and the
 //!   extents of axes that it does not name are 1.
+//! * Workgroup counts come from a buffer of `u32` that the program does not write.
 //! * Shared arrays belong to workgroup launches.
 
-use vyre_spec::{Access, Axis};
+use vyre_spec::{Access, Axis, DataType};
 
 use crate::diag::{Code, Diagnostic, Site};
 use crate::ir::{Array, BufferId, Count, Extent, ExtentId, Launch, ParamId, PrivateId, Program, SharedId};
@@ -39,7 +40,7 @@ fn launch(program: &Program, float_params: &[Option<ParamId>], findings: &mut Ve
                 }
             }
         }
-        Launch::Workgroups { size, .. } => {
+        Launch::Workgroups { size, .. } | Launch::Indirect { size, .. } => {
             for axis in Axis::ALL {
                 if size[axis.index()] == 0 {
                     let message = format!("the workgroup size is 0 on the {} axis", axis.name());
@@ -51,8 +52,22 @@ fn launch(program: &Program, float_params: &[Option<ParamId>], findings: &mut Ve
             }
         }
     }
+    if let Launch::Indirect { counts, .. } = program.launch() {
+        let buffer = program.buffer(counts);
+        if buffer.element != DataType::U32 || buffer.access.is_output() {
+            let message = format!(
+                "the workgroup counts come from buffer `{}`, {} {}",
+                buffer.name,
+                Access::name(buffer.access),
+                buffer.element
+            );
+            findings.push(Diagnostic::new(Code::BadLaunch, Site::Buffer(counts), message).with_help(
+                "take them from a readonly or uniform buffer of u32, whose first three elements they are",
+            ));
+        }
+    }
     let mut wrong: Vec<_> =
-        program.launch().extents().iter().filter_map(|x| float_params[x.index()]).collect();
+        program.launch().extents().iter().flatten().filter_map(|x| float_params[x.index()]).collect();
     wrong.dedup();
     for param in wrong {
         findings.push(not_integer(program, param, Site::Program, Code::BadLaunch));

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use crate::diag::{Code, Diagnostic, Site};
-use crate::ir::{Count, Expr, ExprId, Extent, Launch, Node, NodeId, Place, Program};
+use crate::ir::{Count, Expr, ExprId, Extent, Node, NodeId, Place, Program};
 
 use super::declarations::workgroup_invocations;
 use super::facts::Uniformity;
@@ -25,7 +25,7 @@ fn forget(plain: &mut Accesses, atomic: &mut Accesses) {
 }
 
 pub(crate) fn check(program: &Program, tree: &Tree, solution: &Solution, findings: &mut Vec<Diagnostic>) {
-    let Launch::Workgroups { size, .. } = program.launch() else { return };
+    let Some(size) = program.launch().workgroup_size() else { return };
     if workgroup_invocations(size) == Some(1) {
         return;
     }

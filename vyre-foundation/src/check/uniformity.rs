@@ -77,10 +77,7 @@ pub(crate) fn check(program: &Program, tree: &Tree, findings: &mut Vec<Diagnosti
 
 /// Whether a workgroup surely has one invocation.
 fn alone(launch: Launch) -> bool {
-    match launch {
-        Launch::Workgroups { size, .. } => workgroup_invocations(size) == Some(1),
-        Launch::Domain { .. } => false,
-    }
+    launch.workgroup_size().and_then(workgroup_invocations) == Some(1)
 }
 
 /// The least uniform that anything in the launch can be.
@@ -106,7 +103,7 @@ fn value(program: &Program, graph: &mut Graph, id: ExprId, expr: &Expr) {
 
 fn built_in_uniformity(program: &Program, built_in: BuiltIn) -> Uniformity {
     let one_wide = |axis: vyre_spec::Axis| match program.launch() {
-        Launch::Workgroups { size, .. } => size[axis.index()] == 1,
+        Launch::Workgroups { size, .. } | Launch::Indirect { size, .. } => size[axis.index()] == 1,
         Launch::Domain { axes, .. } => axis.index() >= usize::from(axes),
     };
     let level = match built_in {

@@ -131,14 +131,41 @@ pub enum Launch {
         /// Workgroups per axis.
         count: [ExtentId; 3],
     },
+    /// In workgroups of the author's size, as many per axis as the first three elements of a buffer say when the
+    /// launch begins.
+    Indirect {
+        /// Invocations per axis of a workgroup.
+        size: [u32; 3],
+        /// A buffer of `u32` that the program does not write.
+        counts: BufferId,
+    },
 }
 
 impl Launch {
-    /// The three extents: points of a domain, or workgroups.
-    pub const fn extents(&self) -> [ExtentId; 3] {
+    /// The three extents: points of a domain, or workgroups; `None` if a buffer has the counts.
+    pub const fn extents(&self) -> Option<[ExtentId; 3]> {
         match *self {
-            Self::Domain { extent, .. } => extent,
-            Self::Workgroups { count, .. } => count,
+            Self::Domain { extent, .. } => Some(extent),
+            Self::Workgroups { count, .. } => Some(count),
+            Self::Indirect { .. } => None,
+        }
+    }
+
+    /// The size of the author's workgroups; `None` of a domain.
+    pub const fn workgroup_size(&self) -> Option<[u32; 3]> {
+        match *self {
+            Self::Domain { .. } => None,
+            Self::Workgroups { size, .. } | Self::Indirect { size, .. } => Some(size),
+        }
+    }
+
+    /// The launch with each extent replaced by what `f` gives for it.
+    #[must_use]
+    pub fn map_extents(self, mut f: impl FnMut(ExtentId) -> ExtentId) -> Self {
+        match self {
+            Self::Domain { extent, axes } => Self::Domain { extent: extent.map(&mut f), axes },
+            Self::Workgroups { size, count } => Self::Workgroups { size, count: count.map(&mut f) },
+            Self::Indirect { .. } => self,
         }
     }
 }

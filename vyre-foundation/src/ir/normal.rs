@@ -93,14 +93,14 @@ impl Normalizer {
                 self.source.buffers[i].count = Count::Extent(x);
             }
         }
-        let mut mapped = self.source.launch.extents();
-        for x in &mut mapped {
-            *x = self.extent(*x)?;
+        let launch = self.source.launch;
+        if let Launch::Indirect { counts, .. } = launch {
+            in_range("buffer", counts.raw(), self.source.buffers.len())?;
         }
-        self.source.launch = match self.source.launch {
-            Launch::Domain { axes, .. } => Launch::Domain { extent: mapped, axes },
-            Launch::Workgroups { size, .. } => Launch::Workgroups { size, count: mapped },
-        };
+        let mut mapped = launch.extents().into_iter().flatten().map(|x| self.extent(x));
+        let mapped: Vec<ExtentId> = mapped.by_ref().collect::<Result<_, _>>()?;
+        let mut mapped = mapped.into_iter();
+        self.source.launch = launch.map_extents(|x| mapped.next().unwrap_or(x));
         self.place_region(RegionId::new(0))?;
         self.number_vars();
         // Nodes are numbered; now that every `Result` can be mapped, number the expressions.

@@ -194,11 +194,9 @@ pub fn run_bound(
     options: &MachineOptions,
 ) -> Result<Outcome, MachineError> {
     let bound: Vec<_> = contents.iter().map(|bytes| bytes.map(|b| b.len() as u64)).collect();
-    let resolved = launch::resolve(program, params, &bound, options.counts)?;
-    let size = match program.launch() {
-        Launch::Domain { .. } => None,
-        Launch::Workgroups { size, .. } => Some(size),
-    };
+    let counts = options.counts.or_else(|| found_counts(program.launch(), contents));
+    let resolved = launch::resolve(program, params, &bound, counts)?;
+    let size = program.launch().workgroup_size();
     let subgroup_size = options.subgroup_size.max(1);
     let shape = group::Shape::new(&resolved, size, subgroup_size).ok_or_else(|| LaunchError::TooLarge {
         what: "the launch's number of invocations".into(),
@@ -206,7 +204,7 @@ pub fn run_bound(
         limit: u64::MAX - 1,
     })?;
     let row = size.map_or(1, |size| size[0]);
-    if program.facts().has_subgroup() && row % subgroup_size != 0 {
+    if program.facts().has_subgroup() && !row.is_multiple_of(subgroup_size) {
         return Err(MachineError::SubgroupSize { invocations: u64::from(row), subgroup_size });
     }
     let code = compile::compile(program, &resolved, subgroup_size, options.watch_subnormals)?;
@@ -241,6 +239,17 @@ pub fn run_bound(
     let outputs = program.outputs().map(|id| buffers.bytes(id.index(), program.buffer(id).element)).collect();
     let trap = trap.map(|(_, trap)| trap);
     Ok(Outcome { outputs, reports, trap, subnormals: subnormals || code.subnormals })
+}
+
+/// The workgroup counts that a buffer has; elements that it lacks are 0.
+fn found_counts(launch: Launch, contents: &[Option<&[u8]>]) -> Option<[u32; 3]> {
+    let Launch::Indirect { counts, .. } = launch else { return None };
+    let mut found = [0; 3];
+    let bytes = contents.get(counts.index()).copied().flatten().unwrap_or_default();
+    for (count, word) in found.iter_mut().zip(bytes.chunks_exact(4)) {
+        *count = word.try_into().map_or(0, u32::from_le_bytes);
+    }
+    Some(found)
 }
 
 /// Words that invocations and workgroups take at a time.

@@ -3,7 +3,7 @@
 use vyre_spec::{DataType, Value};
 
 use crate::check::{Checked, check_rewritten};
-use crate::ir::{Arena, Buffer, Count, Expr, Extent, ExtentId, Launch, Program};
+use crate::ir::{Arena, Buffer, Count, Expr, Extent, ExtentId, Program};
 use crate::launch::{LaunchError, Params};
 
 use super::rewrite::{NewExprs, Rewriter};
@@ -80,11 +80,7 @@ fn redeclare(program: &Program, extent: impl Fn(Extent) -> Extent) -> Arena {
     for array in program.privates() {
         arena.private(array.clone());
     }
-    let mapped = program.launch().extents().map(|old| extents[old.index()]);
-    arena.set_launch(match program.launch() {
-        Launch::Domain { axes, .. } => Launch::Domain { extent: mapped, axes },
-        Launch::Workgroups { size, .. } => Launch::Workgroups { size, count: mapped },
-    });
+    arena.set_launch(program.launch().map_extents(|old| extents[old.index()]));
     for var in program.vars() {
         arena.var(var.clone());
     }

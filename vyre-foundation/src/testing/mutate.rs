@@ -176,7 +176,7 @@ impl Mutator<'_> {
             let (name, ty) = (self.name(&var.name), self.ty(var.ty));
             arena.var(Variable { name, ty });
         }
-        let extents = self.source.launch().extents().map(|x| self.extent(x));
+        let extents = self.source.launch().extents().unwrap_or([ExtentId::new(0); 3]).map(|x| self.extent(x));
         let launch = match self.source.launch() {
             Launch::Workgroups { size, .. } if !self.change() => {
                 Launch::Workgroups { size: size.map(|n| self.number(n)), count: extents }
@@ -184,7 +184,16 @@ impl Mutator<'_> {
             Launch::Domain { axes, .. } if !self.change() => {
                 Launch::Domain { extent: extents, axes: if self.change() { self.rng.u8(0..6) } else { axes } }
             }
-            Launch::Workgroups { .. } => Launch::Domain { extent: extents, axes: 3 },
+            Launch::Indirect { size, counts } if !self.change() => {
+                let counts = BufferId::new(self.id(counts.raw(), self.source.buffers().len()));
+                Launch::Indirect { size: size.map(|n| self.number(n)), counts }
+            }
+            Launch::Workgroups { size, .. } if self.change() => {
+                Launch::Indirect { size, counts: BufferId::new(self.id(0, self.source.buffers().len())) }
+            }
+            Launch::Workgroups { .. } | Launch::Indirect { .. } => {
+                Launch::Domain { extent: extents, axes: 3 }
+            }
             Launch::Domain { .. } => Launch::Workgroups { size: [1; 3], count: extents },
         };
         arena.set_launch(launch);

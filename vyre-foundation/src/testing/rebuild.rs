@@ -6,8 +6,7 @@ use vyre_spec::Value;
 
 use crate::check::{Checked, check};
 use crate::ir::{
-    Arena, Buffer, Count, Expr, ExprId, ExtentId, Launch, Node, NodeId, Place, PrivateId, Program, RegionId,
-    SharedId,
+    Arena, Buffer, Count, Expr, ExprId, ExtentId, Node, NodeId, Place, PrivateId, Program, RegionId, SharedId,
 };
 
 /// What is to change.
@@ -133,11 +132,7 @@ fn without_unused(program: &Program) -> Option<Program> {
         };
         arena.buffer(Buffer { count, ..buffer.clone() });
     }
-    let launch = match program.launch() {
-        Launch::Domain { extent: e, axes } => Launch::Domain { extent: e.map(extent), axes },
-        Launch::Workgroups { size, count } => Launch::Workgroups { size, count: count.map(extent) },
-    };
-    arena.set_launch(launch);
+    arena.set_launch(program.launch().map_extents(extent));
     let places: BTreeSet<Place> = program.nodes().iter().filter_map(Node::place).collect();
     let mut shared = BTreeMap::new();
     for (i, array) in (0..).map(SharedId::new).zip(program.shared()) {

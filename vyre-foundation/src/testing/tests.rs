@@ -14,8 +14,9 @@ use crate::ir::{Expr, ExprId, Node};
 use crate::machine::{Finding, MachineOptions, Schedule};
 use crate::opt::optimize;
 
-fn configs() -> [GenConfig; 4] {
+fn configs() -> [GenConfig; 5] {
     [
+        GenConfig { indirect: true, launches: Launches::Workgroups, ..GenConfig::default() },
         GenConfig { grid_barriers: true, launches: Launches::Workgroups, ..GenConfig::default() },
         GenConfig::default(),
         GenConfig { subgroup_size: Some(4), traps: true, ..GenConfig::default() },

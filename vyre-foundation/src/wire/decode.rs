@@ -276,6 +276,10 @@ impl Reader<'_> {
                 let size = self.three(|r| r.small("a workgroup's size"))?;
                 Ok(Launch::Workgroups { size, count: self.three(|r| r.pick("extent", extents))? })
             }
+            tags::launch::INDIRECT => {
+                let size = self.three(|r| r.small("a workgroup's size"))?;
+                Ok(Launch::Indirect { size, counts: BufferId::new(self.id("buffer", self.counts.buffers)?) })
+            }
             tag => Err(WireError::Tag { offset, what: "launch", tag }),
         }
     }

@@ -99,6 +99,11 @@ impl Writer {
                 size.into_iter().for_each(|n| self.id(n));
                 count.into_iter().for_each(|x| self.id(x.raw()));
             }
+            Launch::Indirect { size, counts } => {
+                self.byte(tags::launch::INDIRECT);
+                size.into_iter().for_each(|n| self.id(n));
+                self.id(counts.raw());
+            }
         }
     }
 

@@ -10,6 +10,7 @@ pub(super) mod extent {
 pub(super) mod launch {
     pub(in crate::wire) const DOMAIN: u8 = 0;
     pub(in crate::wire) const WORKGROUPS: u8 = 1;
+    pub(in crate::wire) const INDIRECT: u8 = 2;
 }
 
 pub(super) mod expr {

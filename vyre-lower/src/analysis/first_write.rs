@@ -1,7 +1,7 @@
 //! Which shared arrays need no zeroing, as the workgroup writes every element before any is read.
 
 use vyre_foundation::check::Facts;
-use vyre_foundation::ir::{Expr, ExprId, Launch, Node, Place, Program, SharedId};
+use vyre_foundation::ir::{Expr, ExprId, Node, Place, Program, SharedId};
 use vyre_spec::{Axis, BuiltIn, MemoryOrdering};
 
 use crate::grid_sync::split::Part;
@@ -9,7 +9,7 @@ use crate::grid_sync::split::Part;
 /// Whether a part of the body, before anything else happens to the array, stores the element of each invocation's own
 /// index outside every branch and loop, and until the workgroup has met after that, uses no other.
 pub(crate) fn written_first(program: &Program, facts: &Facts, part: &Part, array: SharedId) -> bool {
-    let Launch::Workgroups { size, .. } = program.launch() else { return false };
+    let Some(size) = program.launch().workgroup_size() else { return false };
     let invocations = size.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
     let covers = u64::from(program.shared_array(array).len) <= invocations;
     let is_own = |index: ExprId| match *program.expr(index) {

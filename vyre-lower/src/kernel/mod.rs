@@ -78,13 +78,15 @@ pub enum Role {
     Buffer(BufferId),
     /// Launch data, where they do not fit immediates: a uniform buffer of `u32` words.
     LaunchData,
+    /// The workgroup counts of an indirect launch: three `u32` words, within the device's limits.
+    Counts,
     /// Words that live across grid barriers: see [`crate::grid_sync::Scratch`].
     Scratch,
     /// The trap record: see [`TRAP_WORDS`].
     Trap,
 }
 
-/// The words of the trap record, all 0 before a dispatch: a flag that the first fault sets, its code, the
+/// The words of the trap record, all 0 before a dispatch: a flag that the first fault sets to 1, its code, the
 /// linear id of its invocation modulo 2^32, and its address: the program's own, or for a loop that passed
 /// its limit the loop's node.
 pub const TRAP_WORDS: u32 = 4;

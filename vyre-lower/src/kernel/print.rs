@@ -27,6 +27,7 @@ impl fmt::Display for KernelDescriptor {
             let role = match binding.role {
                 Role::Buffer(_) => "buffer",
                 Role::LaunchData => "launch data",
+                Role::Counts => "workgroup counts",
                 Role::Scratch => "scratch",
                 Role::Trap => "trap record",
             };

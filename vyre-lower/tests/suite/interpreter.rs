@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use vyre_foundation::check::Checked;
-use vyre_foundation::ir::Program;
+use vyre_foundation::ir::{Launch, Program};
 use vyre_foundation::launch::{Params, ResolvedLaunch, resolve};
 use vyre_lower::grid_sync::ScheduleTooLong;
 use vyre_lower::kernel::{BlockId, Grid, InstId, KernelDescriptor, Op, Place, Role};
@@ -112,7 +112,13 @@ fn resolved(
     profile: &DeviceProfile,
 ) -> (ResolvedLaunch, Grid) {
     let bound: Vec<_> = buffers.iter().map(|bytes| Some(bytes.len() as u64)).collect();
-    let launch = resolve(program, params, &bound, None).unwrap();
+    let counts = match program.launch() {
+        Launch::Indirect { counts, .. } => {
+            to_words(&buffers[counts.index()]).get(..3).map(|n| n.try_into().unwrap())
+        }
+        _ => None,
+    };
+    let launch = resolve(program, params, &bound, counts).unwrap();
     assert!(kernel.contract.holds(&launch), "the launch breaks the contract");
     let grid = kernel.grid(&launch, profile.max_workgroups_per_axis).unwrap();
     assert!(!grid.needs_folding);
@@ -164,6 +170,7 @@ fn one_kernel(
         let mut bytes = match binding.role {
             Role::Buffer(id) => outcome.buffers[id.index()].clone(),
             Role::LaunchData => launch_data.clone(),
+            Role::Counts => bytes(&grid.workgroups),
             Role::Scratch => scratch.to_vec(),
             Role::Trap => bytes(&outcome.trap.unwrap_or_default()),
         };
@@ -195,6 +202,7 @@ fn one_kernel(
                 outcome.buffers[id.index()] = bytes[..len].to_vec();
             }
             Role::LaunchData => assert_eq!(bytes[..launch_data.len()], launch_data),
+            Role::Counts => assert_eq!(to_words(&bytes)[..3], grid.workgroups),
             Role::Scratch => {
                 let len = scratch.len();
                 scratch.copy_from_slice(&bytes[..len]);

@@ -109,6 +109,20 @@ fn random_programs_mean_the_same_on_a_device_with_quirks_and_a_folded_grid() {
 }
 
 #[test]
+fn random_programs_with_counts_in_memory_mean_the_same() {
+    let config = GenConfig {
+        launches: Launches::Workgroups,
+        subnormals: true,
+        indirect: true,
+        ..GenConfig::default()
+    };
+    try_seeds(40_000..40_200, &config, &profile(), &CompileOptions::default());
+    // As an indirect dispatch of a program that knows nothing of it.
+    let options = CompileOptions { indirect: true, ..CompileOptions::default() };
+    try_seeds(50_000..50_200, &GenConfig { indirect: false, ..config }, &profile(), &options);
+}
+
+#[test]
 fn random_programs_with_grid_barriers_mean_the_same() {
     let config = GenConfig {
         launches: Launches::Workgroups,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
-use vyre_spec::CompileOptions;
+use vyre_spec::{Axis, CompileOptions};
 
 use super::{Case, Check, Problem, bytes, kernels};
 use crate::{
-    BackendError, Binding, BufferRef, Command, CommandList, DispatchCommand, Feature, MAX_REPEAT_DEPTH, Span,
-    VyreBackend,
+    BackendError, Binding, BufferRef, Command, CommandList, DispatchCommand, DispatchConfig, Feature,
+    MAX_REPEAT_DEPTH, Span, VyreBackend,
 };
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
@@ -17,6 +17,8 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("counts from a buffer", indirect),
     ("what a repetition refuses", refused_repeat),
     ("what counts from a buffer refuse", refused_indirect),
+    ("counts from a buffer of the program", found),
+    ("counts above the limit", too_many),
     ("a timed list", timed),
 ];
 
@@ -83,6 +85,37 @@ fn indirect(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
     let want = [bytes(&[24]), bytes(&[24 + 2 * 4 * 70])];
     case.equal("counts", &backend.submit(&list)?.wait(None)?[..], &want)?;
     backend.free(counts)?;
+    Ok(backend.free(n)?)
+}
+
+fn found(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
+    let program = kernels::found()?;
+    for (counts, want) in [([2u32, 3, 5], 120u32), ([1, 1, 1], 4), ([7, 0, 1], 0)] {
+        let inputs: [&[u8]; 2] = [&bytes(&counts), &[0; 4]];
+        let got = backend.dispatch_checked(&program, &inputs, &DispatchConfig::default())?;
+        case.equal("invocations", &got[..], &[bytes(&[want])])?;
+    }
+    let short: [&[u8]; 2] = [&[1; 8], &[0; 4]];
+    let refused = backend.dispatch_checked(&program, &short, &DispatchConfig::default());
+    case.refused("two counts", refused, |error| matches!(error, BackendError::Launch(_)))
+}
+
+fn too_many(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
+    let most = backend.profile().max_workgroups_per_axis;
+    let Some(count) = most.checked_add(1) else { return Ok(()) };
+    let is_y = |error: &BackendError| *error == BackendError::IndirectCounts { axis: Axis::Y, count };
+    let counts = bytes(&[1, count, count]);
+    let own = backend.dispatch_checked(&kernels::found()?, &[&counts, &[0; 4]], &DispatchConfig::default());
+    case.refused("of the program", own, is_y)?;
+    let n = backend.allocate(4)?;
+    let binding = Binding { buffer: BufferRef::Resident(n), len: 4 };
+    let mut list = CommandList::new();
+    let found = list.transient(12);
+    list.upload(found, 0, &counts);
+    let dispatch = run(backend, &kernels::count()?, vec![binding])?;
+    list.push(Command::DispatchIndirect { dispatch, counts: whole(found, 12) });
+    case.refused("of a command", backend.submit(&list)?.wait(None), is_y)?;
+    case.equal("nothing has run", &backend.download_resident(&n)?[..], &[0; 4])?;
     Ok(backend.free(n)?)
 }
 

@@ -47,6 +47,20 @@ pub(super) fn mixed() -> Built {
     })
 }
 
+/// Counts its invocations; its workgroup counts come from its first buffer.
+pub(super) fn found() -> Built {
+    Kernel::build("found", |k| {
+        let counts = k.read_only::<u32>("counts");
+        let n = k.read_write::<u32>("n").with_len(1);
+        k.workgroups_from(counts, [4], |group| {
+            let [x, y, z] = group.count;
+            k.if_((x * y * z).eq(counts.load(0u32) * counts.load(1u32) * counts.load(2u32)), || {
+                n.atomic_add(0u32, 1u32);
+            });
+        });
+    })
+}
+
 /// Every invocation of two workgroups of four adds 1 to `count[0]`, and cannot tell which it is.
 pub(super) fn count() -> Built {
     Kernel::build("count", |k| {

@@ -11,6 +11,7 @@ mod control;
 mod expr;
 mod grid;
 mod index;
+mod indirect;
 mod launch;
 mod memory;
 
@@ -67,6 +68,8 @@ pub struct GenConfig {
     pub grid_barriers: bool,
     /// The types that programs have; bool and u32 always are.
     pub types: TypeSet,
+    /// Programs of workgroups find their workgroup counts in a buffer.
+    pub indirect: bool,
 }
 
 impl Default for GenConfig {
@@ -84,6 +87,7 @@ impl Default for GenConfig {
             max_buffers: 6,
             grid_barriers: false,
             types: TypeSet::ANY,
+            indirect: false,
         }
     }
 }
@@ -147,13 +151,16 @@ pub(super) fn attempt_case(
     let rng = Rng::with_seed(seed ^ attempt.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mut generator = Generator::new(format!("random_{seed}"), config, rng);
     generator.program();
-    let Generator { arena, params, inputs, mut rng, .. } = generator;
+    let Generator { arena, params, mut inputs, mut rng, .. } = generator;
     let finished = arena.finish().map_err(|e| {
         vec![Diagnostic::new(crate::diag::Code::Structure, crate::diag::Site::Program, e.to_string())]
     })?;
     let mut program = check(finished.0)?;
     if config.grid_barriers && matches!(program.launch(), Launch::Workgroups { .. }) {
         program = grid::with_barriers(&program, &mut rng)?;
+    }
+    if config.indirect {
+        program = indirect::with_counts(program, &params, &mut inputs)?;
     }
     Ok(GeneratedCase { seed, program, params, inputs, subgroup_size: config.lanes() })
 }

@@ -222,8 +222,18 @@ impl<'a> Parser<'a> {
             self.expect_word("size")?;
             let (size, _) = self.axes(1, Self::small_integer)?;
             self.arena.set_launch(Launch::Workgroups { size, count });
+        } else if self.eat_word("indirect") {
+            self.expect_symbol("(")?;
+            let (buffer, at) = self.name("a buffer's name")?;
+            self.expect_symbol(")")?;
+            let Some(Declared::Buffer(counts)) = self.names.declared(&buffer) else {
+                return self.unknown(&buffer, at, "buffer", |what| matches!(what, Declared::Buffer(_)));
+            };
+            self.expect_word("size")?;
+            let (size, _) = self.axes(1, Self::small_integer)?;
+            self.arena.set_launch(Launch::Indirect { size, counts });
         } else {
-            return self.expected("`domain` or `workgroups`".to_owned());
+            return self.expected("`domain`, `workgroups` or `indirect`".to_owned());
         }
         Ok(())
     }

@@ -120,15 +120,25 @@ impl Printer<'_> {
                 let one = |x: &ExtentId| *self.program.extent(*x) == Extent::Literal(1);
                 let used = count.iter().rposition(|x| !one(x)).map_or(1, |i| i + 1);
                 self.extents(count.get(..used).unwrap_or(&count), extents);
-                self.push(") size(");
-                let used = size.iter().rposition(|&n| n != 1).map_or(1, |i| i + 1);
-                let sizes: Vec<_> = size.iter().take(used).map(u32::to_string).collect();
-                self.push(&sizes.join(", "));
-                self.push(")");
+                self.push(") ");
+                self.size(size);
+            }
+            Launch::Indirect { size, counts } => {
+                self.push("indirect(");
+                self.name(&self.program.buffer(counts).name);
+                self.push(") ");
+                self.size(size);
             }
         }
         self.push(" {\n");
         self.indent += 1;
+    }
+
+    /// The size of workgroups; axes of 1 at the end are left out.
+    fn size(&mut self, size: [u32; 3]) {
+        let used = size.iter().rposition(|&n| n != 1).map_or(1, |i| i + 1);
+        let sizes: Vec<_> = size.iter().take(used).map(u32::to_string).collect();
+        self.push(&format!("size({})", sizes.join(", ")));
     }
 
     fn extents(&mut self, list: &[ExtentId], names: &[Option<u32>]) {
@@ -149,7 +159,8 @@ impl Printer<'_> {
             Count::Bytes => None,
         });
         let operands = extents.iter().filter_map(Extent::operands).flatten();
-        for x in counts.chain(self.program.launch().extents()).chain(operands) {
+        let launch = self.program.launch().extents().into_iter().flatten();
+        for x in counts.chain(launch).chain(operands) {
             uses[x.index()] = uses[x.index()].saturating_add(1);
         }
         let mut names = vec![None; extents.len()];

@@ -132,7 +132,7 @@ impl<'a> Ranges<'a> {
         for axis in Axis::ALL {
             let known = match program.launch() {
                 Launch::Domain { extent, .. } => extents[extent[axis.index()].index()].clone(),
-                Launch::Workgroups { .. } => None,
+                Launch::Workgroups { .. } | Launch::Indirect { .. } => None,
             };
             let points = whole(&mut self.atoms, known, Atom::Extent(axis));
             self.atoms.learn(&points, POSITIVE_WORD);
@@ -343,7 +343,7 @@ impl<'a> Ranges<'a> {
     fn built_in(&mut self, built_in: BuiltIn) -> Option<Range> {
         let below = |n: Poly| Some(Range { lo: Poly::from(0), hi: n.plus(-1)? });
         let size = match self.program.launch() {
-            Launch::Workgroups { size, .. } => size,
+            Launch::Workgroups { size, .. } | Launch::Indirect { size, .. } => size,
             Launch::Domain { .. } => [1; 3],
         }
         .map(i128::from);

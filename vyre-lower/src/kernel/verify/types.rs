@@ -21,6 +21,7 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
         let shape = match binding.role {
             Role::Buffer(_) => binding.access != Access::Uniform,
             Role::LaunchData => binding.element == DataType::U32 && binding.access == Access::Uniform,
+            Role::Counts => binding.element == DataType::U32 && binding.access == Access::ReadOnly,
             Role::Scratch => {
                 binding.element == DataType::U32 && binding.access == Access::ReadWrite && !binding.atomic
             }
