@@ -146,6 +146,34 @@ pub(crate) fn real<T: Real>(a: T, f: impl Fn(f64) -> f64) -> T {
     T::from_real(f(a.to_real()))
 }
 
+/// The inverse hyperbolic cosine, whose form in the standard library loses half of the bits near 1.
+pub(crate) fn acosh(x: f64) -> f64 {
+    if x < 1.0 {
+        f64::NAN
+    } else if x > 1e8 {
+        x.ln() + std::f64::consts::LN_2
+    } else {
+        let above = x - 1.0;
+        (above + (2.0 * above + above * above).sqrt()).ln_1p()
+    }
+}
+
+/// The inverse hyperbolic sine, which in the standard library overflows for large numbers.
+pub(crate) fn asinh(x: f64) -> f64 {
+    let a = x.abs();
+    let area = if a > 1e8 {
+        a.ln() + std::f64::consts::LN_2
+    } else {
+        (a + a * a / (1.0 + (a * a + 1.0).sqrt())).ln_1p()
+    };
+    area.copysign(x)
+}
+
+/// A function on two real numbers.
+pub(crate) fn real2<T: Real>(a: T, b: T, f: impl Fn(f64, f64) -> f64) -> T {
+    T::from_real(f(a.to_real(), b.to_real()))
+}
+
 impl Real for f64 {
     fn to_real(self) -> f64 {
         self

@@ -237,7 +237,7 @@ fn no_law_of_integers_is_forgotten() {
     for &op in BinaryOp::ALL.iter().filter(|op| !matches!(op.rule(), BinaryRule::Compare(_))) {
         let types: Vec<DataType> = op.rule().operands().iter().filter(|ty| !ty.is_float()).collect();
         let always = |f: &dyn Fn(Value, DataType) -> bool| {
-            types.iter().all(|&ty| edges(ty).into_iter().all(|a| f(a, ty)))
+            !types.is_empty() && types.iter().all(|&ty| edges(ty).into_iter().all(|a| f(a, ty)))
         };
         let zero = |ty| Value::zero(op.rule().second(ty));
         for (law, holds) in [

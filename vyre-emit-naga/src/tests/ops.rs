@@ -104,15 +104,33 @@ fn native_ops_are_valid_and_the_others_are_refused_by_name() {
     }
     refused.dedup();
     let expected = [
+        "first_leading_bit",
+        "first_trailing_bit",
+        "sign",
         "is_nan",
         "is_inf",
+        "is_finite",
+        "is_normal",
+        "is_negative",
+        "fract",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
         "rotate_left",
         "rotate_right",
         "sat_add",
         "sat_sub",
         "mul_high",
         "abs_diff",
+        "copysign",
+        "pow",
+        "atan2",
+        "dot4",
         "clamp",
+        "mix",
     ];
     assert_eq!(refused, expected);
 }

@@ -49,6 +49,7 @@
 //! reference, and is a diagnostic ([`Code::MixedBuilders`](crate::diag::Code::MixedBuilders)).
 
 mod array;
+mod bits;
 mod control;
 mod error;
 mod extent;

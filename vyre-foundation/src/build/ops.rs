@@ -160,6 +160,12 @@ macro_rules! subgroup_row {
     ($op:expr, $name:ident ShuffleXor $class:ident $doc:literal) => {
         subgroup_row! { lane $op, $name $class $doc }
     };
+    ($op:expr, $name:ident ShuffleUp $class:ident $doc:literal) => {
+        subgroup_row! { lane $op, $name $class $doc }
+    };
+    ($op:expr, $name:ident ShuffleDown $class:ident $doc:literal) => {
+        subgroup_row! { lane $op, $name $class $doc }
+    };
     (lane $op:expr, $name:ident $class:ident $doc:literal) => {
         impl<'k, T: class::$class> Val<'k, T> {
             #[doc = $doc]

@@ -300,3 +300,74 @@ fn the_checkers_findings_have_their_lines() {
     let related = error.findings()[0].related.iter().map(|line| line.map(|line| line.line() - start));
     assert_eq!(related.collect::<Vec<_>>(), [Some(3), Some(2)], "{error}");
 }
+
+/// Bit by bit, as the functions are described.
+fn by_bits(a: u64, b: u64, offset: u32, count: u32, width: u32) -> [u64; 4] {
+    let bit = |x: u64, i: u32| x >> i & 1;
+    let offset = offset.min(width);
+    let count = count.min(width - offset);
+    let extracted = (0..count).fold(0, |r, i| r | bit(a, offset + i) << i);
+    let inserted = (0..width).fold(0, |r, i| {
+        let inside = i >= offset && i < offset + count;
+        r | if inside { bit(b, i - offset) } else { bit(a, i) } << i
+    });
+    // The double-width number a:b.
+    let double = |i: u32| if i < width { bit(b, i) } else { bit(a, i - width) };
+    let n = offset % width;
+    let left = (0..width).fold(0, |r, i| r | double(i + width - n) << i);
+    let right = (0..width).fold(0, |r, i| r | double(i + n) << i);
+    [extracted, inserted, left, right]
+}
+
+fn bit_functions<T: vyre_spec::class::Int + vyre_spec::class::Bits + vyre_spec::class::Any>() {
+    let program = Kernel::build("bits", |k| {
+        let [a, b] = ["a", "b"].map(|name| k.read_only::<T>(name));
+        let [offset, count] = ["offset", "count"].map(|name| k.read_only::<u32>(name));
+        let outs = ["extracted", "inserted", "left", "right"].map(|name| k.write_only::<T>(name, a.len()));
+        k.domain([a.len()], |[i]| {
+            let (a, b, offset, count) = (a.load(i), b.load(i), offset.load(i), count.load(i));
+            outs[0].store(i, a.extract_bits(offset, count));
+            outs[1].store(i, a.insert_bits(b, offset, count));
+            outs[2].store(i, a.funnel_shl(b, offset));
+            outs[3].store(i, a.funnel_shr(b, offset));
+        });
+    })
+    .unwrap();
+    let width = T::TYPE.width();
+    let amounts = [0, 1, 3, width / 2, width - 1, width, width + 5, u32::MAX];
+    let mut cases = Vec::new();
+    for (a, b) in [(0x8123_4567_89AB_CDE7u64, 0x7FED_CBA9_8765_4395), (0, u64::MAX), (u64::MAX, 0x80)] {
+        for offset in amounts {
+            cases.extend(amounts.map(|count| (T::from_bits64(a), T::from_bits64(b), offset, count)));
+        }
+    }
+    let column =
+        |f: &dyn Fn(&(T, T, u32, u32)) -> T| vyre_spec::to_bytes(&cases.iter().map(f).collect::<Vec<_>>());
+    let words =
+        |f: &dyn Fn(&(T, T, u32, u32)) -> u32| vyre_spec::to_bytes(&cases.iter().map(f).collect::<Vec<_>>());
+    let inputs = [column(&|c| c.0), column(&|c| c.1), words(&|c| c.2), words(&|c| c.3)];
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let options = crate::machine::MachineOptions::default();
+    let outcome = crate::machine::run(&program, &crate::launch::Params::new(), &inputs, &options).unwrap();
+    let got: Vec<Vec<T>> = outcome.outputs.iter().map(|b| vyre_spec::from_bytes(b).unwrap()).collect();
+    for (i, &(a, b, offset, count)) in cases.iter().enumerate() {
+        let mut want = by_bits(a.to_bits64(), b.to_bits64(), offset, count, width);
+        let cut = count.min(width - offset.min(width));
+        if T::TYPE.is_signed_int() && cut > 0 && want[0] >> (cut - 1) & 1 == 1 {
+            want[0] |= u64::MAX.checked_shl(cut).unwrap_or(0);
+        }
+        let want = want.map(T::from_bits64);
+        let got = [0, 1, 2, 3].map(|n| got[n][i]);
+        assert_eq!(got, want, "{a:?}, {b:?} at {offset}, {count} bits");
+    }
+}
+
+#[test]
+fn fields_and_funnels_are_what_their_bits_say() {
+    bit_functions::<u8>();
+    bit_functions::<i16>();
+    bit_functions::<u32>();
+    bit_functions::<i32>();
+    bit_functions::<u64>();
+    bit_functions::<i64>();
+}

@@ -34,7 +34,8 @@ impl Recipes {
             |result: DataType, bound: ErrorBound| !exact || !result.is_float() || bound == ErrorBound::Exact;
         for &op in UnaryOp::ALL {
             for &a in types {
-                if let Some(result) = op.rule().result(a).filter(|&r| wanted(r, op.bound())) {
+                let shows = exact && nans(a).is_some_and(|[x, y]| differ(op.eval(x), op.eval(y)));
+                if let Some(result) = op.rule().result(a).filter(|&r| wanted(r, op.bound()) && !shows) {
                     recipes.add(result, Recipe::Unary(op, a));
                 }
             }
@@ -42,7 +43,9 @@ impl Recipes {
         for &op in BinaryOp::ALL {
             for &a in types {
                 let b = op.rule().second(a);
-                if let Some(result) = op.rule().result(a, b).filter(|&r| wanted(r, op.bound())) {
+                let one = Value::one(a);
+                let shows = exact && nans(b).is_some_and(|[x, y]| differ(op.eval(one, x), op.eval(one, y)));
+                if let Some(result) = op.rule().result(a, b).filter(|&r| wanted(r, op.bound()) && !shows) {
                     recipes.add(result, Recipe::Binary(op, a, b));
                 }
             }
@@ -73,6 +76,17 @@ impl Recipes {
     pub(super) fn giving(&self, ty: DataType) -> &[Recipe] {
         self.0.get(&ty).map_or(&[], Vec::as_slice)
     }
+}
+
+/// The NaN without payload and its negation, whose difference nothing specifies.
+fn nans(ty: DataType) -> Option<[Value; 2]> {
+    let format = ty.float_format()?;
+    let nan = format.quiet_nan();
+    Some([nan, nan | format.sign()].map(|bits| Value::from_bits(ty, bits)))
+}
+
+fn differ(a: Option<Value>, b: Option<Value>) -> bool {
+    a != b && !(a.is_some_and(Value::is_nan) && b.is_some_and(Value::is_nan))
 }
 
 /// Whether a conversion from or to a float moves bits rather than values.

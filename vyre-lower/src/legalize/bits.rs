@@ -101,3 +101,25 @@ pub(super) fn reverse_bits(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId)
     let value = w.bitcast(device_type(ty), low);
     wrap(w, ty, value)
 }
+
+/// The width less one less the zeros above: −1, which is all ones, where there are only zeros.
+pub(super) fn first_leading_bit(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    let mut bits = a;
+    if ty.is_signed_int() {
+        let sign = w.raw_lit(BinaryOp::Shr, a, w.ty(a).width() - 1);
+        bits = w.raw(BinaryOp::BitXor, a, sign);
+    }
+    let zeros = super::unary(w, UnaryOp::LeadingZeros, ty, bits);
+    let last = w.bits(device_type(ty), u64::from(ty.width() - 1));
+    let position = w.raw(BinaryOp::Sub, last, zeros);
+    wrap(w, ty, position)
+}
+
+/// Not the device's own op: drivers were seen to crash on it.
+pub(super) fn first_trailing_bit(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    let zeros = super::unary(w, UnaryOp::TrailingZeros, ty, a);
+    let none = w.raw_bits(BinaryOp::Eq, a, 0);
+    let ones = w.bits(device_type(ty), u64::MAX);
+    let ones = wrap(w, ty, ones);
+    w.select(none, ones, zeros)
+}

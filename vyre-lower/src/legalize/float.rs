@@ -46,6 +46,62 @@ pub(super) fn is_inf(w: &mut Writer, _op: UnaryOp, _ty: DataType, a: InstId) -> 
     magnitude_test(w, BinaryOp::Eq, a)
 }
 
+pub(super) fn is_finite(w: &mut Writer, _op: UnaryOp, _ty: DataType, a: InstId) -> InstId {
+    magnitude_test(w, BinaryOp::Lt, a)
+}
+
+pub(super) fn is_normal(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    let (device, own) = (w.ty(a), ty.float_format().unwrap_or(format(w, a)));
+    let least = vyre_spec::Value::from_f64(device, own.to_f64(own.least_normal())).bits();
+    let infinity = format(w, a).infinity();
+    let magnitude = magnitude(w, a);
+    // From the least normal number up and below infinity, in one comparison.
+    let above = w.raw_bits(BinaryOp::Sub, magnitude, least);
+    w.raw_bits(BinaryOp::Lt, above, infinity - least)
+}
+
+pub(super) fn is_negative(w: &mut Writer, _op: UnaryOp, _ty: DataType, a: InstId) -> InstId {
+    let sign = format(w, a).sign();
+    let bits = bits(w, a);
+    w.raw_bits(BinaryOp::Ge, bits, sign)
+}
+
+/// The bits of `a` below the sign, with the sign of `b`.
+pub(super) fn copysign(w: &mut Writer, _op: BinaryOp, _ty: DataType, a: InstId, b: InstId) -> InstId {
+    let (float, sign) = (w.ty(a), format(w, a).sign());
+    let (magnitude, b) = (magnitude(w, a), bits(w, b));
+    let sign = w.raw_bits(BinaryOp::BitAnd, b, sign);
+    let bits = w.raw(BinaryOp::BitOr, magnitude, sign);
+    w.bitcast(float, bits)
+}
+
+pub(super) fn sign(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    if ty.is_float() {
+        let (float, one) = (w.ty(a), format(w, a).one());
+        let (sign, infinity) = (format(w, a).sign(), format(w, a).infinity());
+        let (magnitude, bits) = (magnitude(w, a), bits(w, a));
+        let sign = w.raw_bits(BinaryOp::BitAnd, bits, sign);
+        let unit = w.raw_bits(BinaryOp::BitOr, sign, one);
+        // Neither zero nor NaN, in one comparison.
+        let from_one = w.raw_bits(BinaryOp::Sub, magnitude, 1);
+        let number = w.raw_bits(BinaryOp::Lt, from_one, infinity);
+        let chosen = w.select(number, unit, bits);
+        return w.bitcast(float, chosen);
+    }
+    let device = w.ty(a);
+    let (one, zero, minus_one) = (w.bits(device, 1), w.bits(device, 0), w.bits(device, u64::MAX));
+    let below = w.raw(BinaryOp::Lt, a, zero);
+    let other = w.select(below, minus_one, zero);
+    let above = w.raw(BinaryOp::Gt, a, zero);
+    w.select(above, one, other)
+}
+
+pub(super) fn fract(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    let floor = w.raw1(UnaryOp::Floor, a);
+    let rest = w.raw(BinaryOp::Sub, a, floor);
+    wrap(w, ty, rest)
+}
+
 /// A function that devices compute in binary32 and nothing wider.
 pub(super) fn transcendental(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
     if ty == DataType::F64 {

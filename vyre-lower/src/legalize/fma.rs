@@ -43,6 +43,13 @@ pub(super) fn fma(w: &mut Writer, op: TernaryOp, ty: DataType, [a, b, c]: [InstI
     w.bitcast(DataType::F32, result)
 }
 
+/// `fma(t, b, fma(-t, a, a))`.
+pub(super) fn mix(w: &mut Writer, _op: TernaryOp, ty: DataType, [a, b, t]: [InstId; 3]) -> InstId {
+    let minus = w.raw1(UnaryOp::Neg, t);
+    let rest = fma(w, TernaryOp::Fma, ty, [minus, a, a]);
+    fma(w, TernaryOp::Fma, ty, [t, b, rest])
+}
+
 /// A 64-bit number.
 #[derive(Clone, Copy)]
 struct Wide {

@@ -9,13 +9,17 @@
 mod atomic;
 mod bits;
 mod convert;
+mod dot;
 mod float;
 mod fma;
 mod half;
+mod hyperbolic;
 mod int;
 mod memory;
+mod power;
 mod repr;
 mod subgroup;
+mod trigonometric;
 
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{DataType, atomic_ops, binary_ops, cast_ops, subgroup_ops, ternary_ops, unary_ops};
@@ -29,8 +33,15 @@ use crate::kernel::InstId;
 use crate::writer::Writer;
 
 mod unary_rules {
-    pub(super) use super::bits::{count_ones, leading_zeros, reverse_bits, trailing_zeros};
-    pub(super) use super::float::{exponential, is_inf, is_nan, logarithm, transcendental};
+    pub(super) use super::bits::{
+        count_ones, first_leading_bit, first_trailing_bit, leading_zeros, reverse_bits, trailing_zeros,
+    };
+    pub(super) use super::float::{
+        exponential, fract, is_finite, is_inf, is_nan, is_negative, is_normal, logarithm, sign,
+        transcendental,
+    };
+    pub(super) use super::hyperbolic::{acosh, asinh, atanh, cosh, sinh, tanh};
+    pub(super) use super::trigonometric::{arc, atan};
     use super::{DataType, InstId, UnaryOp, Writer, wrap};
 
     /// The device's own op, its result brought into the type.
@@ -52,10 +63,13 @@ mod unary_rules {
 }
 
 mod binary_rules {
-    pub(super) use super::float::{max, min, ne, reflexive};
+    pub(super) use super::dot::dot4;
+    pub(super) use super::float::{copysign, max, min, ne, reflexive};
     pub(super) use super::int::{
         abs_diff, div, mul_high, rem, rotate_left, rotate_right, sat_add, sat_sub, shift,
     };
+    pub(super) use super::power::pow;
+    pub(super) use super::trigonometric::atan2;
     use super::{BinaryOp, DataType, InstId, Writer, wrap};
 
     /// The device's own op, its result brought into the type.
@@ -72,7 +86,7 @@ mod binary_rules {
 
 mod ternary_rules {
     pub(super) use super::float::{clamp, select};
-    pub(super) use super::fma::fma;
+    pub(super) use super::fma::{fma, mix};
 }
 
 mod cast_rules {
@@ -84,7 +98,7 @@ mod atomic_rules {
 }
 
 mod subgroup_rules {
-    pub(super) use super::subgroup::{gather, reduce, shuffle, shuffle_xor, vote};
+    pub(super) use super::subgroup::{gather, reduce, shuffle, shuffle_down, shuffle_up, shuffle_xor, vote};
 }
 
 macro_rules! unary_table {

@@ -56,7 +56,7 @@ pub(super) fn reduce(
     }
     let Some(combine) = op.combine() else { return value };
     let own = w.subgroup_lane();
-    let zero = w.constant(Value::zero(ty));
+    let neutral = w.bits(ty, op.neutral(ty));
     let mut total = value;
     let mut distance = 1;
     // Wider subgroups than 128 lanes there are none.
@@ -82,7 +82,7 @@ pub(super) fn reduce(
     let below = w.raw_lit(BinaryOp::Sub, own, 1u32);
     let below = w.select(first, own, below);
     let before = gather(w, SubgroupOp::Shuffle, ty, total, Some(below));
-    w.select(first, zero, before)
+    w.select(first, neutral, before)
 }
 
 /// A lane that there is not gives 0; the device reads lane 0 in its place.
@@ -112,5 +112,35 @@ pub(super) fn shuffle_xor(
 ) -> InstId {
     let own = w.subgroup_lane();
     let lane = mask.map(|mask| w.raw(BinaryOp::BitXor, own, mask));
+    shuffle(w, op, ty, value, lane)
+}
+
+pub(super) fn shuffle_up(
+    w: &mut Writer,
+    op: SubgroupOp,
+    ty: DataType,
+    value: InstId,
+    delta: Option<InstId>,
+) -> InstId {
+    let own = w.subgroup_lane();
+    // Below the first lane it wraps, and is then above every lane.
+    let lane = delta.map(|delta| w.raw(BinaryOp::Sub, own, delta));
+    shuffle(w, op, ty, value, lane)
+}
+
+pub(super) fn shuffle_down(
+    w: &mut Writer,
+    op: SubgroupOp,
+    ty: DataType,
+    value: InstId,
+    delta: Option<InstId>,
+) -> InstId {
+    let own = w.subgroup_lane();
+    // A large distance must not wrap to a lane that there is.
+    let size = w.hardware(Op::SubgroupSize);
+    let lane = delta.map(|delta| {
+        let near = w.raw(BinaryOp::Min, delta, size);
+        w.raw(BinaryOp::Add, own, near)
+    });
     shuffle(w, op, ty, value, lane)
 }

@@ -1,6 +1,7 @@
 //! Ops of two operands.
 
-use super::{IntMath, Law, call2, for_class, op_enum, pure_columns, type_set};
+use super::{ByteProducts, IntMath, Law, call2, for_class, op_enum, pure_columns, type_set};
+use crate::float::real2;
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
 /// The binary op table; see [the module](crate::ops) for the row format.
@@ -79,6 +80,23 @@ macro_rules! binary_ops {
             native: none, lower: abs_diff,
             eval: { Int: |a, b| if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) } },
             doc: "The larger operand less the smaller, wrapped to the type." }
+        CopySign = 0x14 copysign { ty: Same(Float), sym: "" 0, rust: none, laws: [Idempotent], nan: AsEvaluated, bound: Exact,
+            native: none, lower: copysign,
+            eval: { Float: |a, b| a.copysign(b) },
+            doc: "The magnitude of `a` with the sign bit of `b`." }
+        Pow = 0x15 pow { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: AsEvaluated,
+            bound: Power { base: 16.0, of_logarithm: 8.0, of_exponent: 4.0 },
+            native: none, lower: pow,
+            eval: { Float: |a, b| real2(a, b, f64::powf) },
+            doc: "`a` to the power of `b`, with the special cases of IEEE 754 (1 to any power and any power of 0 are 1). Bound: those of exp2 and log2 through exp2(b * log2(a))." }
+        Atan2 = 0x16 atan2 { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Ulp(4096.0),
+            native: none, lower: atan2,
+            eval: { Float: |a, b| real2(a, b, f64::atan2) },
+            doc: "The angle of the point with ordinate `a` and abscissa `b`, from -π to π. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
+        Dot4 = 0x17 dot4 { ty: Same(Word), sym: "" 0, rust: none, laws: [Commutative, AnnihilatorZeroInt], nan: None, bound: Exact,
+            native: none, lower: dot4,
+            eval: { Word: |a, b| a.byte_products(b) },
+            doc: "The sum of the products of the four bytes of each operand: unsigned ones of u32, signed ones of i32." }
         Eq = 0x20 eq { ty: Compare(Any), sym: "==" 5, rust: none, laws: [Commutative, SelfTrueInt], nan: AsEvaluated, bound: Exact,
             native: Binary(Equal), lower: reflexive,
             eval: { Any: |a, b| a == b },

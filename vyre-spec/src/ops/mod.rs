@@ -81,6 +81,9 @@ pub(crate) trait IntMath {
     fn high_product(self, b: Self) -> Self;
     /// A number of bits, as the same type.
     fn counted(self, bits: u32) -> Self;
+    /// The number of a bit that has so many zeros above (if `from_top`) or below it, as the same type; all bits
+    /// are one where that many are the whole width.
+    fn position(self, zeros: u32, from_top: bool) -> Self;
 }
 
 macro_rules! int_math {
@@ -94,8 +97,33 @@ macro_rules! int_math {
             fn counted(self, bits: u32) -> Self {
                 bits as Self
             }
+            fn position(self, zeros: u32, from_top: bool) -> Self {
+                if zeros == $rust::BITS {
+                    return !(0 as Self);
+                }
+                (if from_top { $rust::BITS - 1 - zeros } else { zeros }) as Self
+            }
         }
     };
+}
+
+/// Sums of products of packed bytes.
+pub(crate) trait ByteProducts {
+    fn byte_products(self, b: Self) -> Self;
+}
+
+impl ByteProducts for u32 {
+    fn byte_products(self, b: Self) -> Self {
+        let pairs = self.to_le_bytes().into_iter().zip(b.to_le_bytes());
+        pairs.map(|(x, y)| u32::from(x) * u32::from(y)).sum()
+    }
+}
+
+impl ByteProducts for i32 {
+    fn byte_products(self, b: Self) -> Self {
+        let pairs = self.to_le_bytes().into_iter().zip(b.to_le_bytes());
+        pairs.map(|(x, y)| i32::from(x as i8) * i32::from(y as i8)).sum()
+    }
 }
 
 /// Expands `$emit! { (args) rust_type Variant }` once for each element type of a class, whose Rust name and

@@ -1,6 +1,6 @@
 //! Ops over the lanes of a subgroup, in subgroup-uniform control flow: every lane takes part.
 
-use super::{BinaryOp, op_enum, type_set};
+use super::{BinaryOp, Law, op_enum, type_set};
 use crate::{DataType, TypeSet, Value};
 
 /// The subgroup op table; see [the module](crate::ops) for the row format. `combine` names the binary op
@@ -26,6 +26,10 @@ macro_rules! subgroup_ops {
             doc: "The sum over this lane and those below." }
         ExclusiveAdd = 0x09 subgroup_exclusive_add { ty: ExclusiveScan(Int), combine: Add, native: Collective(ExclusiveScan Add), lower: reduce,
             doc: "The sum over the lanes below; 0 in the first." }
+        InclusiveMul = 0x0A subgroup_inclusive_mul { ty: InclusiveScan(Int), combine: Mul, native: Collective(InclusiveScan Mul), lower: reduce,
+            doc: "The product over this lane and those below." }
+        ExclusiveMul = 0x0B subgroup_exclusive_mul { ty: ExclusiveScan(Int), combine: Mul, native: Collective(ExclusiveScan Mul), lower: reduce,
+            doc: "The product over the lanes below; 1 in the first." }
         All = 0x10 subgroup_all { ty: Reduce(Bool), combine: BitAnd, native: Vote(All), lower: vote,
             doc: "Whether the predicate holds in every lane." }
         Any = 0x11 subgroup_any { ty: Reduce(Bool), combine: BitOr, native: Vote(Any), lower: vote,
@@ -36,6 +40,10 @@ macro_rules! subgroup_ops {
             doc: "The value of the lane that this lane names; 0 if there is no such lane." }
         ShuffleXor = 0x14 subgroup_shuffle_xor { ty: ShuffleXor(Arith), combine: none, native: Gather(Shuffle), lower: shuffle_xor,
             doc: "The value of the lane whose number is this lane's, exclusive or the mask; 0 if there is no such lane." }
+        ShuffleUp = 0x15 subgroup_shuffle_up { ty: ShuffleUp(Arith), combine: none, native: Gather(Shuffle), lower: shuffle_up,
+            doc: "The value of the lane so many below; 0 if there is no such lane." }
+        ShuffleDown = 0x16 subgroup_shuffle_down { ty: ShuffleDown(Arith), combine: none, native: Gather(Shuffle), lower: shuffle_down,
+            doc: "The value of the lane so many above; 0 if there is no such lane." }
     } };
 }
 
@@ -46,7 +54,7 @@ pub enum SubgroupRule {
     Reduce(TypeSet),
     /// Each lane combined with those below.
     InclusiveScan(TypeSet),
-    /// The lanes below combined; zero in the first.
+    /// The lanes below combined; in the first, what changes nothing when combined.
     ExclusiveScan(TypeSet),
     /// The first lane's value.
     First(TypeSet),
@@ -54,6 +62,10 @@ pub enum SubgroupRule {
     Shuffle(TypeSet),
     /// The value of the lane at this lane's number exclusive or a `u32` operand.
     ShuffleXor(TypeSet),
+    /// The value of the lane at this lane's number less a `u32` operand.
+    ShuffleUp(TypeSet),
+    /// The value of the lane at this lane's number plus a `u32` operand.
+    ShuffleDown(TypeSet),
 }
 
 impl SubgroupRule {
@@ -65,13 +77,15 @@ impl SubgroupRule {
             | Self::ExclusiveScan(set)
             | Self::First(set)
             | Self::Shuffle(set)
-            | Self::ShuffleXor(set) => set,
+            | Self::ShuffleXor(set)
+            | Self::ShuffleUp(set)
+            | Self::ShuffleDown(set) => set,
         }
     }
 
     /// Whether the op takes a second operand, a `u32` lane or mask.
     pub const fn takes_lane(self) -> bool {
-        matches!(self, Self::Shuffle(_) | Self::ShuffleXor(_))
+        matches!(self, Self::Shuffle(_) | Self::ShuffleXor(_) | Self::ShuffleUp(_) | Self::ShuffleDown(_))
     }
 }
 
@@ -109,6 +123,12 @@ macro_rules! define {
 subgroup_ops!(define);
 
 impl SubgroupOp {
+    /// The bits that change nothing when combined: zero, or one where the op's laws say so.
+    pub fn neutral(self, ty: DataType) -> u64 {
+        let zero = self.combine().is_none_or(|op| op.laws().contains(&Law::RightZeroInt));
+        if zero { Value::zero(ty).bits() } else { Value::one(ty).bits() }
+    }
+
     /// Every lane's result, from every lane's operand and, for shuffles, lane operand (empty otherwise);
     /// `None` if the rule refuses the operands' type.
     pub fn eval(self, ty: DataType, values: &[u64], lanes: &[u32]) -> Option<Vec<u64>> {
@@ -138,11 +158,17 @@ impl SubgroupOp {
             SubgroupRule::ExclusiveScan(_) => {
                 let mut prefixes = scan()?;
                 prefixes.pop();
-                std::iter::once(zero).chain(prefixes).take(values.len()).collect()
+                std::iter::once(self.neutral(ty)).chain(prefixes).take(values.len()).collect()
             }
             SubgroupRule::First(_) => vec![at(0); values.len()],
             SubgroupRule::Shuffle(_) => {
                 (0..values.len()).map(|i| at(lanes.get(i).map_or(i, |&l| l as usize))).collect()
+            }
+            SubgroupRule::ShuffleUp(_) => (0..values.len())
+                .map(|i| i.checked_sub(lanes.get(i).map_or(0, |&l| l as usize)).map_or(zero, at))
+                .collect(),
+            SubgroupRule::ShuffleDown(_) => {
+                (0..values.len()).map(|i| at(i + lanes.get(i).map_or(0, |&l| l as usize))).collect()
             }
             SubgroupRule::ShuffleXor(_) => {
                 (0..values.len()).map(|i| at(lanes.get(i).map_or(i, |&l| i ^ l as usize))).collect()

@@ -24,6 +24,10 @@ macro_rules! ternary_ops {
                     if raised.is_nan() || high < raised { high } else { raised }
                 } },
             doc: "`clamp(x, low, high)`: `min(max(x, low), high)`, also where `low` is above `high`." }
+        Mix = 0x04 mix { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Exact,
+            native: none, lower: mix,
+            eval: { Float: |a, b, t| t.mul_add(b, (-t).mul_add(a, a)) },
+            doc: "`mix(a, b, t)`: `fma(t, b, fma(-t, a, a))`, which is `a` at 0 and `b` at 1." }
     } };
 }
 

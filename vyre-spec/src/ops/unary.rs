@@ -1,7 +1,7 @@
 //! Ops of one operand.
 
 use super::{IntMath, Law, call1, for_class, op_enum, pure_columns, type_set};
-use crate::float::{Half, real};
+use crate::float::{Half, acosh, asinh, real};
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
 /// The unary op table; see [the module](crate::ops) for the row format.
@@ -36,6 +36,18 @@ macro_rules! unary_ops {
             native: Math(ReverseBits), lower: reverse_bits,
             eval: { Int: |a| a.reverse_bits() },
             doc: "The bits in reverse order." }
+        FirstLeadingBit = 0x09 first_leading_bit { ty: Same(Int), sym: "" 0, rust: none, laws: [], nan: None, bound: Exact,
+            native: none, lower: first_leading_bit,
+            eval: { Unsigned: |a| a.position(a.leading_zeros(), true), SignedInt: |a| a.position(if a < 0 { (!a).leading_zeros() } else { a.leading_zeros() }, true) },
+            doc: "The number of the highest bit that is one, or of a negative number zero; where there is none, every bit of the result is one." }
+        FirstTrailingBit = 0x0A first_trailing_bit { ty: Same(Int), sym: "" 0, rust: none, laws: [], nan: None, bound: Exact,
+            native: none, lower: first_trailing_bit,
+            eval: { Int: |a| a.position(a.trailing_zeros(), false) },
+            doc: "The number of the lowest one bit; for 0, every bit of the result is one." }
+        Sign = 0x0B sign { ty: Same(Signed), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
+            native: none, lower: sign,
+            eval: { SignedInt: |a| a.signum(), Float: |a| real(a, |x| if x == 0.0 { x } else { x.signum() }) },
+            doc: "-1, 0 or 1 as the value is below, at or above zero; a zero keeps its sign, and NaN is NaN." }
         IsNan = 0x10 is_nan { ty: Predicate(Float), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
             native: none, lower: is_nan,
             eval: { Float: |a| a.is_nan() },
@@ -96,6 +108,72 @@ macro_rules! unary_ops {
             native: Math(Cos), lower: transcendental,
             eval: { Float: |a| real(a, f64::cos) },
             doc: "The cosine of radians. Bound: 2^-11 absolute in [-π, π], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
+        IsFinite = 0x30 is_finite { ty: Predicate(Float), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
+            native: none, lower: is_finite,
+            eval: { Float: |a| a.is_finite() },
+            doc: "Whether the value is neither infinite nor a NaN, decided on its bits." }
+        IsNormal = 0x31 is_normal { ty: Predicate(Float), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
+            native: none, lower: is_normal,
+            eval: { Float: |a| a.is_normal() },
+            doc: "Whether the value is finite and neither zero nor subnormal, decided on its bits." }
+        IsNegative = 0x32 is_negative { ty: Predicate(Float), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
+            native: none, lower: is_negative,
+            eval: { Float: |a| a.is_sign_negative() },
+            doc: "Whether the sign bit is set, of zeros and NaNs as well." }
+        Fract = 0x16 fract { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates, bound: Exact,
+            native: none, lower: fract,
+            eval: { Float: |a| a - a.floor() },
+            doc: "The value less its floor, rounded once: 1 just below zero; NaN of infinities." }
+        Tan = 0x20 tan { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteWithin { absolute: 3.906_25e-3, limit: 1.0 },
+            native: Math(Tan), lower: transcendental,
+            eval: { Float: |a| real(a, f64::tan) },
+            doc: "The tangent of radians. Bound: sin over cos with their 2^-11, which is at most 2^-8 in [-1, 1], Vulkan specification, Precision and Operation of SPIR-V Instructions." }
+        Asin = 0x21 asin { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteOrUlp { absolute: 6.77e-5, base: 4096.0, scale: 0.0 },
+            native: Math(Asin), lower: arc,
+            eval: { Float: |a| real(a, f64::asin) },
+            doc: "The arc sine; NaN outside of [-1, 1]. Bound: WGSL, Accuracy of Built-in Functions." }
+        Acos = 0x22 acos { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteOrUlp { absolute: 6.77e-5, base: 4096.0, scale: 0.0 },
+            native: Math(Acos), lower: arc,
+            eval: { Float: |a| real(a, f64::acos) },
+            doc: "The arc cosine; NaN outside of [-1, 1]. Bound: WGSL, Accuracy of Built-in Functions." }
+        Atan = 0x23 atan { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: Ulp(4096.0),
+            native: Math(Atan), lower: atan,
+            eval: { Float: |a| real(a, f64::atan) },
+            doc: "The arc tangent. Bound: Vulkan specification, Precision and Operation of SPIR-V Instructions." }
+        Sinh = 0x24 sinh { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteOrUlp { absolute: 2e-6, base: 16.0, scale: 4.0 },
+            native: none, lower: sinh,
+            eval: { Float: |a| real(a, f64::sinh) },
+            doc: "The hyperbolic sine. Bound: that of exp through (e^x - e^-x) / 2." }
+        Cosh = 0x25 cosh { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: UlpScaled { base: 16.0, scale: 4.0 },
+            native: none, lower: cosh,
+            eval: { Float: |a| real(a, f64::cosh) },
+            doc: "The hyperbolic cosine. Bound: that of exp through (e^x + e^-x) / 2." }
+        Tanh = 0x26 tanh { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteOrUlp { absolute: 1e-5, base: 16.0, scale: 0.0 },
+            native: none, lower: tanh,
+            eval: { Float: |a| real(a, f64::tanh) },
+            doc: "The hyperbolic tangent. Bound: WGSL, Accuracy of Built-in Functions." }
+        Asinh = 0x27 asinh { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteOrUlp { absolute: 2e-6, base: 16.0, scale: 0.0 },
+            native: none, lower: asinh,
+            eval: { Float: |a| real(a, asinh) },
+            doc: "The inverse hyperbolic sine. Bound: those of log and sqrt through log(x + sqrt(x^2 + 1))." }
+        Acosh = 0x28 acosh { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteOrUlp { absolute: 2e-3, base: 16.0, scale: 0.0 },
+            native: none, lower: acosh,
+            eval: { Float: |a| real(a, acosh) },
+            doc: "The inverse hyperbolic cosine; NaN below 1. Bound: those of log and sqrt through log(x + sqrt(x^2 - 1)), which near 1 lose half of the bits." }
+        Atanh = 0x29 atanh { ty: Same(Float), sym: "" 0, rust: none, laws: [], nan: Propagates,
+            bound: AbsoluteOrUlp { absolute: 2e-6, base: 16.0, scale: 0.0 },
+            native: none, lower: atanh,
+            eval: { Float: |a| real(a, f64::atanh) },
+            doc: "The inverse hyperbolic tangent; NaN outside of [-1, 1]. Bound: that of log through log((1 + x) / (1 - x)) / 2." }
     } };
 }
 

@@ -5,7 +5,7 @@
 //! * Conversions from and to bool, and between integers of one width, which are a select, a comparison and the
 //!   same bits.
 //! * Minimum, maximum, counts of bits and subgroup ops of 64-bit values.
-//! * A shuffle by exclusive or, which is a shuffle from a lane that was tested.
+//! * A shuffle by exclusive or, up or down, which is a shuffle from a lane that was tested.
 
 use vyre_spec::ops::{BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{DataType, Value, binary_ops, ternary_ops, unary_ops};
@@ -71,7 +71,9 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
             _ => false,
         },
         Op::Subgroup { value, .. } if ty(value).is_some_and(is_wide) => false,
-        Op::Subgroup { op, .. } => op != SubgroupOp::ShuffleXor,
+        Op::Subgroup { op, .. } => {
+            !matches!(op, SubgroupOp::ShuffleXor | SubgroupOp::ShuffleUp | SubgroupOp::ShuffleDown)
+        }
         _ => true,
     };
     ensure(holds, id, "lowering legalises what devices lack or get wrong")?;
