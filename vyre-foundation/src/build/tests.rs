@@ -304,6 +304,7 @@ fn the_checkers_findings_have_their_lines() {
 /// Bit by bit, as the functions are described.
 fn by_bits(a: u64, b: u64, offset: u32, count: u32, width: u32) -> [u64; 4] {
     let bit = |x: u64, i: u32| x >> i & 1;
+    let n = offset % width;
     let offset = offset.min(width);
     let count = count.min(width - offset);
     let extracted = (0..count).fold(0, |r, i| r | bit(a, offset + i) << i);
@@ -313,7 +314,6 @@ fn by_bits(a: u64, b: u64, offset: u32, count: u32, width: u32) -> [u64; 4] {
     });
     // The double-width number a:b.
     let double = |i: u32| if i < width { bit(b, i) } else { bit(a, i - width) };
-    let n = offset % width;
     let left = (0..width).fold(0, |r, i| r | double(i + width - n) << i);
     let right = (0..width).fold(0, |r, i| r | double(i + n) << i);
     [extracted, inserted, left, right]
