@@ -341,11 +341,12 @@ fn bit_functions<T: vyre_spec::class::Int + vyre_spec::class::Bits + vyre_spec::
             cases.extend(amounts.map(|count| (T::from_bits64(a), T::from_bits64(b), offset, count)));
         }
     }
-    let column =
-        |f: &dyn Fn(&(T, T, u32, u32)) -> T| vyre_spec::to_bytes(&cases.iter().map(f).collect::<Vec<_>>());
-    let words =
-        |f: &dyn Fn(&(T, T, u32, u32)) -> u32| vyre_spec::to_bytes(&cases.iter().map(f).collect::<Vec<_>>());
-    let inputs = [column(&|c| c.0), column(&|c| c.1), words(&|c| c.2), words(&|c| c.3)];
+    let inputs = [
+        vyre_spec::to_bytes(&cases.iter().map(|c| c.0).collect::<Vec<T>>()),
+        vyre_spec::to_bytes(&cases.iter().map(|c| c.1).collect::<Vec<T>>()),
+        vyre_spec::to_bytes(&cases.iter().map(|c| c.2).collect::<Vec<u32>>()),
+        vyre_spec::to_bytes(&cases.iter().map(|c| c.3).collect::<Vec<u32>>()),
+    ];
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let options = crate::machine::MachineOptions::default();
     let outcome = crate::machine::run(&program, &crate::launch::Params::new(), &inputs, &options).unwrap();
