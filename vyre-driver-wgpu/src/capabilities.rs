@@ -84,9 +84,6 @@ pub(crate) fn missing(
             };
             Some(format!("programs have no tile ops that could use cooperative matrices; {engine}"))
         }
-        Feature::IndirectDispatch => {
-            Some("command lists run no indirect dispatches on wgpu in this version".to_owned())
-        }
         Feature::AsyncCompute => {
             Some("wgpu 30 gives one queue per device, on which copies and compute run in order".to_owned())
         }
