@@ -132,6 +132,27 @@ const CALLS: &[(&str, Call)] = &[
         must(&b.dispatch_borrowed_async(&tripled(), &[&input()], &DispatchConfig::default())?.wait()?[0]);
         Ok(())
     }),
+    ("batch", |b| {
+        let (program, config, input) = (tripled(), DispatchConfig::default(), input());
+        let inputs: [&[u8]; 1] = [&input];
+        let job: (&Program, &[&[u8]], &DispatchConfig) = (&program, &inputs, &config);
+        for outputs in b.dispatch_borrowed_batch(&[job, job])? {
+            must(&outputs?[0]);
+        }
+        Ok(())
+    }),
+    ("visited outputs", |b| {
+        b.dispatch_borrowed_for_each_mapped_output(
+            &tripled(),
+            &[&input()],
+            &DispatchConfig::default(),
+            |_, bytes| {
+                must(bytes);
+                Ok(())
+            },
+        )
+    }),
+    ("persistent pipeline", |b| b.compile_persistent(&tripled(), &DispatchConfig::default()).map(|_| ())),
     ("device buffers", |b| {
         let mut source = b.allocate_device_buffer(BYTES)?;
         let mut target = b.allocate_device_buffer(BYTES)?;
