@@ -138,11 +138,13 @@ fn assemble(
 
 /// The key that all forms of one pipeline have on disk: that of the form which callers ask for.
 fn family_key(core: &Core, subject: Subject<'_>) -> [u8; 32] {
-    if !subject.options.fold_grid && !subject.options.indirect {
-        return subject.key;
-    }
-    let options = CompileOptions { fold_grid: false, indirect: false, ..subject.options.clone() };
-    key(subject.program, &options, &core.profile)
+    let options = CompileOptions {
+        fold_grid: false,
+        launch_contract: false,
+        indirect: false,
+        ..subject.options.clone()
+    };
+    cached_under(core, subject.program, &options)
 }
 
 /// The bytes of immediates that a kernel takes.

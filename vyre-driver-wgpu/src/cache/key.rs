@@ -196,6 +196,8 @@ mod tests {
             CompileOptions { workgroup_size: Some([1, 2, 1]), ..plain() },
             CompileOptions { ulp_budget: 1, ..plain() },
             CompileOptions { fold_grid: true, ..plain() },
+            CompileOptions { launch_contract: true, ..plain() },
+            CompileOptions { indirect: true, ..plain() },
         ];
         let mut keys = BTreeSet::new();
         let mut count = 0;
@@ -208,7 +210,7 @@ mod tests {
             }
         }
         assert_eq!(keys.len(), count);
-        assert_eq!(count, 2 * 6 * (27 + Capability::ALL.len()));
+        assert_eq!(count, 2 * 8 * (27 + Capability::ALL.len()));
     }
 
     #[test]
