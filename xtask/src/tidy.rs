@@ -16,9 +16,12 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ),
     ("vyre-lower/src/access.rs", "writes guards of accesses"),
     (
-        "vyre-lower/src/analysis/bounds.rs",
+        "vyre-lower/src/analysis/range/mod.rs",
         "ranges of index arithmetic; an op that it does not know has no range",
     ),
+    ("vyre-lower/src/analysis/range/ops.rs", "the same, op by op"),
+    ("vyre-lower/src/analysis/range/scope.rs", "what a branch that compares says of ranges"),
+    ("vyre-lower/src/analysis/range/verdict.rs", "says why an index is guarded: which ops may wrap"),
     ("vyre-lower/src/control.rs", "writes loop counters and limits"),
     ("vyre-lower/src/grid_sync/scratch.rs", "writes the addresses of what crosses grid barriers"),
     ("vyre-lower/src/kernel/verify/ops.rs", "looks for the guards that legalisation rules write"),
@@ -26,6 +29,8 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ("vyre-lower/src/lower.rs", "writes bools from words"),
     ("vyre-lower/src/prologue.rs", "writes the clearing of shared memory"),
     ("vyre-lower/src/trap.rs", "writes the trap record"),
+    ("vyre-lower/src/vectorise/body.rs", "writes the points of an invocation and the loop over them"),
+    ("vyre-lower/src/vectorise/lanes.rs", "finds lanes that follow one another; another op has none"),
     ("vyre-lower/src/writer.rs", "writes the ops of the above"),
 ];
 /// Files outside vyre-emit-naga that may name naga, and why: none of them builds naga IR.
