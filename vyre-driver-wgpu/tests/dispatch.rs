@@ -1,5 +1,5 @@
 //! Programs of the builder, compiled and run on the device.
-#![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here fails the test")]
 
 use vyre_driver::{BackendError, DispatchConfig, VyreBackend};
 use vyre_driver_wgpu::WgpuBackend;
@@ -47,6 +47,29 @@ fn the_answer() {
     .unwrap();
     let outputs = backend().dispatch_checked(&answer, &[], &DispatchConfig::default()).unwrap();
     assert_eq!(outputs, [words([42])]);
+}
+
+/// A driver was seen to order a sign-extended number wrongly against a literal, where the order decides a branch.
+#[test]
+fn a_widened_number_is_ordered_by_its_value() {
+    const TEXT: &str = "
+        program widened {
+            param p: i32;
+            buffer out: writeonly u32[3];
+            launch workgroups(1) size(8) {
+                if convert<i64>(p) < 1i64 { store out[0] = 1; } else { store out[0] = 2; }
+                if convert<i64>(p) > -1i64 { store out[1] = 1; } else { store out[1] = 2; }
+                if 1i64 <= convert<i64>(p) { store out[2] = 1; } else { store out[2] = 2; }
+            }
+        }";
+    let (program, _) = vyre_foundation::text::parse(TEXT).unwrap();
+    for (p, expected) in [(0, [1, 1, 2]), (-1, [1, 2, 2]), (1, [2, 1, 1]), (i32::MIN, [1, 2, 2])] {
+        match backend().dispatch(&program, &[], &DispatchConfig::default().param("p", p)) {
+            Ok(outputs) => assert_eq!(outputs, [words(expected)], "{p}"),
+            Err(BackendError::Unsupported { what, .. }) => println!("skipped: {what}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 #[test]

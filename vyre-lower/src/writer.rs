@@ -206,6 +206,21 @@ impl Writer {
         })
     }
 
+    /// An integer whose value the driver cannot work out where it folds arithmetic with float zeros wrongly:
+    /// what is converted from it might be such a zero.
+    pub(crate) fn concealed(&mut self, a: InstId) -> InstId {
+        if !self.quirks.folds_literal_zero {
+            return a;
+        }
+        let (ty, bits) = (self.ty(a), bits_of(self.ty(a)));
+        let zero = self.launch(LaunchField::Zero, DataType::U32);
+        let zero = self.in_prelude(|w| {
+            let zero = if bits == DataType::U32 { zero } else { w.cast(CastOp::Convert, bits, zero) };
+            if bits == ty { zero } else { w.cast(CastOp::Bitcast, ty, zero) }
+        });
+        self.raw(BinaryOp::BitOr, a, zero)
+    }
+
     /// Records that the device cannot run an op, and gives a value that stands for its result.
     pub(crate) fn refuse(&mut self, refusal: Refusal, ty: DataType) -> InstId {
         self.refused.get_or_insert(refusal);

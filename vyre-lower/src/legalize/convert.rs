@@ -37,6 +37,7 @@ pub(super) fn convert(w: &mut Writer, from: DataType, to: DataType, a: InstId) -
             let one = w.bits(integer, Value::one(device).bits());
             let zero = w.bits(integer, 0);
             let chosen = w.select(a, one, zero);
+            let chosen = if device.is_float() { w.concealed(chosen) } else { chosen };
             w.bitcast(device, chosen)
         }
         (_, DataType::Bool) => {
@@ -45,7 +46,10 @@ pub(super) fn convert(w: &mut Writer, from: DataType, to: DataType, a: InstId) -
             w.raw1(UnaryOp::Not, equal)
         }
         _ if from.is_int() && to.is_int() => int_to_int(w, to, a),
-        _ if from.is_int() => int_to_float(w, from, to, a),
+        _ if from.is_int() => {
+            let a = w.concealed(a);
+            int_to_float(w, from, to, a)
+        }
         _ if to.is_int() => float_to_int(w, to, a),
         _ => float_to_float(w, from, to, a),
     }
@@ -63,7 +67,10 @@ fn int_to_int(w: &mut Writer, to: DataType, a: InstId) -> InstId {
             (false, 8) => DataType::U64,
             (false, _) => DataType::U32,
         };
-        w.cast(CastOp::Convert, same_sign, a)
+        let wide = w.cast(CastOp::Convert, same_sign, a);
+        // The compiler of Mesa 22.3 orders a number that it sees was sign-extended wrongly against a literal.
+        // It is the driver that folds float zeros.
+        if same_sign == DataType::I64 { w.concealed(wide) } else { wide }
     };
     let value = w.bitcast(device, resized);
     wrap(w, to, value)
