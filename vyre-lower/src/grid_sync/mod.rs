@@ -1,7 +1,7 @@
 //! Programs with grid barriers: several kernels, and the schedule that runs them in one submission.
 //!
-//! No API has a barrier that a whole grid passes, so the program is cut there: [`split`] makes the parts and
-//! the [`Schedule`], [`live`] finds what crosses from part to part, [`scratch`] writes the instructions that carry
+//! No API has a barrier that a whole grid passes, so the program is cut there: `split` makes the parts and
+//! the [`Schedule`], `live` finds what crosses from part to part, `scratch` writes the instructions that carry
 //! it. The order of dispatches is the barrier. Each invocation keeps its own values, so that a grid may be larger
 //! than what the device runs at once, and a branch that the device decides needs no value that others wrote.
 
