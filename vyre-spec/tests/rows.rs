@@ -384,3 +384,15 @@ fn whole_outputs_are_compared_by_element() {
     // Any non-zero word is true.
     assert_eq!(Comparison::EXACT.outputs(DataType::Bool, &[1, 0, 0, 0], &[0, 0, 7, 0]), Ok(()));
 }
+
+#[test]
+fn what_rounds_up_to_the_least_normal_bf16_may_be_flushed_before() {
+    use vyre_spec::{Comparison, DataType, Value};
+    let bf16 = |bits| Value::from_bits(DataType::BF16, bits);
+    assert!(Comparison::EXACT.accepts(bf16(0x0080), bf16(0)));
+    assert!(Comparison::EXACT.accepts(bf16(0x8080), bf16(0x8000)));
+    // The number above it cannot come from a subnormal, and of binary32 itself only subnormals are flushed.
+    assert!(!Comparison::EXACT.accepts(bf16(0x0081), bf16(0)));
+    let least = Value::from_bits(DataType::F32, 0x0080_0000);
+    assert!(!Comparison::EXACT.accepts(least, Value::zero(DataType::F32)));
+}
