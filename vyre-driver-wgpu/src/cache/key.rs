@@ -1,14 +1,15 @@
 //! The key of a compiled program: equal exactly if everything is equal that decides its code.
 //!
-//! The encoding is written out here, so that keys on disk depend neither on the standard library's hashing
-//! nor on the order of fields elsewhere. Each struct is taken apart without `..`: a new field does not
+//! The encoding is written out here, so that keys on disk do not depend on the standard library's hashing. The
+//! profile goes in by the contract's digest. The options are taken apart without `..`: a new one does not
 //! compile until it has its place here.
 
+use vyre_driver::codec::ProfileDigest;
 use vyre_foundation::ir::Program;
-use vyre_spec::{CapabilitySet, CompileOptions, DeviceProfile, Quirks};
+use vyre_spec::{CompileOptions, DeviceProfile};
 
 /// Raised whenever the encoding below or the format of entries changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The key of a program, compiled with these options for this device by this version.
 pub(crate) fn key(program: &Program, options: &CompileOptions, profile: &DeviceProfile) -> [u8; 32] {
@@ -17,7 +18,7 @@ pub(crate) fn key(program: &Program, options: &CompileOptions, profile: &DeviceP
     key.text(env!("CARGO_PKG_VERSION"));
     key.0.update(program.id().as_bytes());
     encode_options(&mut key, options);
-    encode_profile(&mut key, profile);
+    key.0.update(&ProfileDigest::of(profile).0);
     *key.0.finalize().as_bytes()
 }
 
@@ -30,69 +31,6 @@ fn encode_options(key: &mut Encoder, options: &CompileOptions) {
     key.bool(*fold_grid);
     key.bool(*launch_contract);
     key.bool(*indirect);
-}
-
-fn encode_profile(key: &mut Encoder, profile: &DeviceProfile) {
-    let DeviceProfile {
-        backend,
-        name,
-        driver,
-        api,
-        is_software,
-        capabilities,
-        quirks,
-        subgroup_size,
-        max_workgroup_size,
-        max_workgroup_invocations,
-        max_workgroups_per_axis,
-        max_shared_bytes,
-        max_storage_binding_bytes,
-        max_buffer_bytes,
-        max_storage_bindings,
-        max_immediate_bytes,
-    } = profile;
-    [backend, name, driver, api].into_iter().for_each(|text| key.text(text));
-    key.bool(*is_software);
-    encode_capabilities(key, *capabilities);
-    encode_quirks(key, quirks);
-    key.option(subgroup_size.as_ref(), |key, &lanes| key.u32(lanes));
-    max_workgroup_size.iter().for_each(|&n| key.u32(n));
-    key.u32(*max_workgroup_invocations);
-    key.u32(*max_workgroups_per_axis);
-    key.u32(*max_shared_bytes);
-    key.u64(*max_storage_binding_bytes);
-    key.u64(*max_buffer_bytes);
-    key.u32(*max_storage_bindings);
-    key.u32(*max_immediate_bytes);
-}
-
-fn encode_capabilities(key: &mut Encoder, capabilities: CapabilitySet) {
-    // By name: the bits are a matter of the set's own.
-    let names: Vec<_> = capabilities.iter().map(|capability| capability.name()).collect();
-    key.u64(names.len() as u64);
-    names.into_iter().for_each(|name| key.text(name));
-}
-
-fn encode_quirks(key: &mut Encoder, quirks: &Quirks) {
-    let Quirks {
-        max_loop_iterations,
-        folds_literal_zero,
-        splits_fma,
-        folds_self_comparison,
-        loses_large_divisors,
-        loses_special_values,
-        flushes_subnormals,
-    } = quirks;
-    key.option(max_loop_iterations.as_ref(), |key, &trips| key.u32(trips));
-    let flags = [
-        folds_literal_zero,
-        splits_fma,
-        folds_self_comparison,
-        loses_large_divisors,
-        loses_special_values,
-        flushes_subnormals,
-    ];
-    flags.into_iter().for_each(|&flag| key.bool(flag));
 }
 
 /// Feeds values to BLAKE3, each so that none can be taken for two.
@@ -131,7 +69,7 @@ mod tests {
     use super::*;
     use vyre_foundation::build::Kernel;
     use vyre_foundation::check::Checked;
-    use vyre_spec::Capability;
+    use vyre_spec::{Capability, CapabilitySet, Quirks};
 
     fn program(literal: u32) -> Checked<Program> {
         Kernel::build("program", |k| {

@@ -4,6 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use vyre_spec::{CompileOptions, DeviceProfile};
 
+use crate::codec::ProfileDigest;
+
 /// A key that differs wherever generated code may: it covers the backend, its version and that of this crate,
 /// everything the profile says of the device, and the compile options. Equal in every run of one build.
 pub(super) fn feature_key(
@@ -14,7 +16,7 @@ pub(super) fn feature_key(
 ) -> u64 {
     let mut digest = Digest(blake3::Hasher::new_derive_key("vyre-driver device feature key"));
     (backend, version, env!("CARGO_PKG_VERSION")).hash(&mut digest);
-    profile.hash(&mut digest);
+    digest.write(&ProfileDigest::of(profile).0);
     options.hash(&mut digest);
     digest.finish()
 }
@@ -80,11 +82,13 @@ mod tests {
             change(&mut changed);
             keys.push(feature_key("a", "1", &changed, &options));
         }
-        let compile: [fn(&mut CompileOptions); 4] = [
+        let compile: [fn(&mut CompileOptions); 6] = [
             |o| o.optimize = !o.optimize,
             |o| o.workgroup_size = Some([64, 1, 1]),
             |o| o.ulp_budget = 1,
             |o| o.fold_grid = true,
+            |o| o.launch_contract = !o.launch_contract,
+            |o| o.indirect = !o.indirect,
         ];
         for change in compile {
             let mut changed = options.clone();
