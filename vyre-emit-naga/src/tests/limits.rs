@@ -2,10 +2,15 @@
 
 use super::{Kernel, PROOF, emitted, on_small_stack, spirv_val};
 use crate::module::emit_unverified;
-use crate::{EmitError, SpirvOptions, to_hlsl, to_msl, to_spirv, to_wgsl};
+use crate::{EmitError, SpirvOptions, emit, to_hlsl, to_msl, to_spirv, to_wgsl};
+use vyre_foundation::build::Kernel as Builder;
+use vyre_foundation::check::Checked;
+use vyre_foundation::ir::Program;
+use vyre_foundation::opt::optimize;
 use vyre_lower::kernel::{BlockId, InstId, LocalId, Op, Place};
+use vyre_lower::lower;
 use vyre_spec::ops::{AtomicOp, BinaryOp, SubgroupOp};
-use vyre_spec::{Access, DataType};
+use vyre_spec::{Access, Capability, CompileOptions, DataType, DeviceProfile, MemoryOrdering, Quirks};
 
 #[test]
 fn chains_of_100_000_expressions_need_no_stack() {
@@ -26,6 +31,76 @@ fn chains_of_100_000_expressions_need_no_stack() {
             let longest = text.lines().map(str::len).max().unwrap_or(0);
             assert!(longest < 1_000, "a line of {longest} characters: the chain was not cut");
         }
+    });
+}
+
+/// Optimises, lowers for a device as lavapipe is, emits and writes a program; gives how often the words have
+/// each op.
+fn ops_of(program: &Checked<Program>) -> impl Fn(u32) -> usize + use<> {
+    let mut profile = DeviceProfile { max_immediate_bytes: 128, ..DeviceProfile::reference() };
+    profile.capabilities = profile.capabilities.with(Capability::Immediates);
+    profile.quirks = Quirks { max_loop_iterations: Some(65_535), splits_fma: true, ..Quirks::default() };
+    let options = CompileOptions { launch_contract: true, ..CompileOptions::default() };
+    let kernel = lower(&optimize(program), &profile, &options).unwrap();
+    let words = to_spirv(&emit(&kernel).unwrap(), &SpirvOptions::default()).unwrap();
+    let mut counts = vec![0; 1 << 16];
+    let mut at = 5;
+    while at < words.len() {
+        counts[words[at] as usize & 0xFFFF] += 1;
+        at += words[at] as usize >> 16;
+    }
+    move |op| counts[op as usize]
+}
+
+const OP_U_DIV: u32 = 134;
+const OP_BITWISE_XOR: u32 = 198;
+const OP_CONTROL_BARRIER: u32 = 224;
+const OP_LOOP_MERGE: u32 = 246;
+
+/// Branches, loops, variables, shared memory and barriers: 100,000 statements through every stage.
+#[test]
+fn programs_of_100_000_statements_need_no_stack() {
+    on_small_stack(|| {
+        let program = Builder::build("long", |k| {
+            let x = k.read_only::<u32>("x");
+            let y = k.read_write::<u32>("y");
+            let tile = k.shared::<u32>("tile", 64);
+            k.workgroups([64], [x.len().extent().ceil_div(64)], |group| {
+                let me = group.local_index;
+                let sum = k.var("sum", me);
+                for c in 0..11_200u32 {
+                    tile.store(me, sum.get() + c);
+                    k.barrier(MemoryOrdering::Workgroup);
+                    let other = tile.load((me + c) % 64);
+                    k.if_(other.gt(c), || sum.set(other * x.load(me / (other + c))));
+                    k.for_(0u32, other, |j| y.store(j + c, j << other));
+                }
+                y.store(group.global_id[0], sum.get());
+            });
+        })
+        .unwrap();
+        assert!(program.nodes().len() > 100_000);
+        let count = ops_of(&program);
+        // One more of each where lowering writes zeros to the shared array.
+        assert!((11_200..=11_201).contains(&count(OP_CONTROL_BARRIER)), "{}", count(OP_CONTROL_BARRIER));
+        assert!((11_200..=11_201).contains(&count(OP_LOOP_MERGE)), "{}", count(OP_LOOP_MERGE));
+    });
+}
+
+/// An expression of 100,000 ops, each the operand of the next, through every stage.
+#[test]
+fn expressions_100_000_deep_need_no_stack() {
+    on_small_stack(|| {
+        let program = Builder::build("deep", |k| {
+            let y = k.read_write::<u32>("y");
+            k.domain([y.len()], |[i]| {
+                let value = (0..50_000).fold(y.load(i), |v, _| (v ^ i) / i);
+                y.store(i, value);
+            });
+        })
+        .unwrap();
+        let count = ops_of(&program);
+        assert_eq!((count(OP_U_DIV), count(OP_BITWISE_XOR)), (50_000, 50_000));
     });
 }
 

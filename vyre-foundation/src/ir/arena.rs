@@ -1,8 +1,7 @@
 //! The one way to make a [`Program`]: tables in any order, brought to normal form by
 //! [`Arena::finish`].
 
-use std::collections::HashMap;
-
+use super::hash::LookupMap;
 use super::normal::{Renumbering, normalize};
 use super::{
     Array, Buffer, BufferId, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Param, ParamId,
@@ -15,8 +14,8 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct Arena {
     program: Program,
-    interned: HashMap<Expr, ExprId>,
-    interned_extents: HashMap<Extent, ExtentId>,
+    interned: LookupMap<Expr, ExprId>,
+    interned_extents: LookupMap<Extent, ExtentId>,
 }
 
 /// What is wrong with an arena's structure, so that it is no program at all.
@@ -85,20 +84,37 @@ impl Arena {
         };
         Self {
             program,
-            interned: HashMap::new(),
-            interned_extents: HashMap::from([(Extent::Literal(1), one)]),
+            interned: LookupMap::default(),
+            interned_extents: LookupMap::from_iter([(Extent::Literal(1), one)]),
         }
     }
 
     /// An arena that holds the program's declarations and launch, with an empty body: what an optimiser
     /// pass rebuilds into.
     pub fn with_declarations_of(program: &Program) -> Self {
-        let mut arena = Self::new(program.name.clone());
-        arena.program =
-            Program { exprs: Vec::new(), nodes: Vec::new(), regions: vec![Vec::new()], ..program.clone() };
-        arena.interned_extents =
-            program.extents.iter().enumerate().map(|(i, &x)| (x, ExtentId::new(i as u32))).collect();
-        arena
+        let declarations = Program {
+            name: program.name.clone(),
+            launch: program.launch,
+            buffers: program.buffers.clone(),
+            params: program.params.clone(),
+            shared: program.shared.clone(),
+            privates: program.privates.clone(),
+            vars: program.vars.clone(),
+            extents: program.extents.clone(),
+            exprs: Vec::new(),
+            nodes: Vec::new(),
+            regions: vec![Vec::new()],
+        };
+        let extents = program.extents.iter().enumerate().map(|(i, &x)| (x, ExtentId::new(i as u32)));
+        Self { interned: LookupMap::default(), interned_extents: extents.collect(), program: declarations }
+    }
+
+    /// Makes room for as many nodes, expressions and regions as the program has.
+    pub(crate) fn reserve_for(&mut self, program: &Program) {
+        self.program.nodes.reserve(program.nodes.len());
+        self.program.exprs.reserve(program.exprs.len());
+        self.program.regions.reserve(program.regions.len());
+        self.interned.reserve(program.exprs.len());
     }
 
     /// The tables as they are, not in normal form.

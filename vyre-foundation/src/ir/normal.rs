@@ -78,9 +78,9 @@ impl Normalizer {
             exprs: vec![None; source.exprs.len()],
             extents: vec![None; source.extents.len()],
             out_vars: Vec::new(),
-            out_nodes: Vec::new(),
-            out_regions: Vec::new(),
-            out_exprs: Vec::new(),
+            out_nodes: Vec::with_capacity(source.nodes.len()),
+            out_regions: Vec::with_capacity(source.regions.len()),
+            out_exprs: Vec::with_capacity(source.exprs.len()),
             out_extents: Vec::new(),
             source,
         })
@@ -192,10 +192,11 @@ impl Normalizer {
 
     /// Numbers expressions by first use in text order, operands before users.
     fn number_exprs(&mut self) -> Result<(), ArenaError> {
+        let mut stack = Vec::new();
         for i in 0..self.out_nodes.len() {
             let node = self.out_nodes[i];
             for operand in node.operands() {
-                self.expr(operand)?;
+                self.expr(operand, &mut stack)?;
             }
             let exprs = &self.exprs;
             self.out_nodes[i] = node.map_operands(|e| exprs[e.index()].unwrap_or(e));
@@ -203,9 +204,9 @@ impl Normalizer {
         Ok(())
     }
 
-    fn expr(&mut self, root: ExprId) -> Result<(), ArenaError> {
+    fn expr(&mut self, root: ExprId, stack: &mut Vec<ExprId>) -> Result<(), ArenaError> {
         let count = self.source.exprs.len() as u32;
-        let mut stack = vec![root];
+        stack.push(root);
         while let Some(&id) = stack.last() {
             match self.exprs.get(id.index()) {
                 None => return Err(ArenaError::Dangling { what: "expression", index: id.raw(), count }),

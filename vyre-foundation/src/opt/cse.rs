@@ -8,17 +8,16 @@
 //! "Earlier" is earlier in the region or in one that dominates it, so the value exists wherever the read's
 //! does. A variable's value stops being known after a block that writes it, and before a loop that does.
 
-use std::collections::HashMap;
-
 use vyre_spec::Access;
 
 use crate::check::Checked;
 use crate::check::tree::{Tree, ids};
-use crate::ir::{Arena, ArenaError, BufferId, Expr, ExprId, Node, NodeId, Place, Program, RegionId, VarId};
+use crate::ir::{Arena, BufferId, Expr, ExprId, LookupMap, Node, NodeId, Place, Program, RegionId, VarId};
 
+use super::Outcome;
 use super::rewrite::{NewExprs, Rewriter, keep};
 
-pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
+pub(super) fn run(program: &Checked<Program>) -> Outcome {
     let tree = Tree::of(program);
     let mut rewriter = Rewriter::new(program, Arena::with_declarations_of(program), keep);
     let mut known = Known::new(program);
@@ -61,6 +60,8 @@ pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
             _ => {
                 if known.step(&mut rewriter, id) {
                     rewriter.new.arena.place_node(region, id);
+                } else {
+                    rewriter.changed = true;
                 }
             }
         }
@@ -88,7 +89,7 @@ impl Frame {
 /// What is known at a point of the walk, with a log to take back what a region taught.
 struct Known {
     vars: Vec<Option<ExprId>>,
-    loads: HashMap<(BufferId, ExprId), ExprId>,
+    loads: LookupMap<(BufferId, ExprId), ExprId>,
     log: Vec<Learnt>,
     /// Every write to a variable, in text order.
     writes: Vec<(NodeId, VarId)>,
@@ -109,7 +110,7 @@ impl Known {
         });
         Self {
             vars: vec![None; program.vars().len()],
-            loads: HashMap::new(),
+            loads: LookupMap::default(),
             log: Vec::new(),
             writes: writes.collect(),
         }

@@ -13,15 +13,20 @@ use vyre_spec::Value;
 
 use crate::check::Checked;
 use crate::check::tree::{Enclosing, Tree, ids};
-use crate::ir::{Arena, ArenaError, Expr, ExprId, Node, NodeId, Place, Program, RegionId};
+use crate::ir::{Arena, Expr, ExprId, Node, NodeId, Place, Program, RegionId};
 
+use super::Outcome;
 use super::rewrite::{Rewriter, keep};
 
-pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
+pub(super) fn run(program: &Checked<Program>) -> Outcome {
     let tree = Tree::of(program);
     let fates = fates(program);
     let live = live(program, &tree, &fates);
+    if live.iter().all(|live| *live) && fates.iter().all(|fate| *fate == Fate::Stays) {
+        return Ok(None);
+    }
     let mut rewriter = Rewriter::new(program, Arena::with_declarations_of(program), keep);
+    rewriter.changed = true;
     let mut ended = vec![false; program.regions().len()];
     // Each frame is a region, the position of its next node, and the region that its nodes go to.
     let mut stack = vec![(program.body(), 0usize, program.body())];

@@ -10,27 +10,35 @@ use vyre_spec::ops::TernaryRule;
 use vyre_spec::{DataType, ErrorBound, Value};
 
 use crate::check::Checked;
-use crate::ir::{Arena, ArenaError, Expr, ExprId, Program};
+use crate::ir::{Arena, Expr, ExprId, Program};
 
+use super::Outcome;
 use super::rewrite::{NewExprs, Rewriter};
 
-pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
+pub(super) fn run(program: &Checked<Program>) -> Outcome {
+    let constant = |id: ExprId| literal(program, id);
+    if !program.exprs().iter().any(|&expr| value(&constant, expr).is_some()) {
+        return Ok(None);
+    }
     Rewriter::new(program, Arena::with_declarations_of(program), rule).finish_in_place()
 }
 
 fn rule(new: &mut NewExprs, expr: Expr, ty: DataType) -> ExprId {
-    match value(new, expr) {
+    match value(&|id| literal(new.arena.program(), id), expr) {
         Some(value) => new.make(Expr::Literal(value), ty),
         None => new.make(expr, ty),
     }
 }
 
-/// The constant that an expression comes to.
-fn value(new: &NewExprs, expr: Expr) -> Option<Value> {
-    let constant = |id: ExprId| match new.get(id) {
+fn literal(program: &Program, id: ExprId) -> Option<Value> {
+    match *program.expr(id) {
         Expr::Literal(value) => Some(value),
         _ => None,
-    };
+    }
+}
+
+/// The constant that an expression comes to, by the constants that its operands are.
+fn value(constant: &dyn Fn(ExprId) -> Option<Value>, expr: Expr) -> Option<Value> {
     let exact = |bound: ErrorBound, operand: Value| bound == ErrorBound::Exact || !operand.ty().is_float();
     let result = match expr {
         Expr::Unary(op, a) => {

@@ -17,11 +17,12 @@ use vyre_spec::ops::{BinaryOp, BinaryRule, Law, TernaryRule, UnaryOp};
 use vyre_spec::{DataType, Value};
 
 use crate::check::Checked;
-use crate::ir::{Arena, ArenaError, Expr, ExprId, Program};
+use crate::ir::{Arena, Expr, ExprId, Program};
 
+use super::Outcome;
 use super::rewrite::{NewExprs, Rewriter};
 
-pub(super) fn run(program: &Checked<Program>) -> Result<Program, ArenaError> {
+pub(super) fn run(program: &Checked<Program>) -> Outcome {
     Rewriter::new(program, Arena::with_declarations_of(program), rule).finish_in_place()
 }
 

@@ -28,16 +28,29 @@ pub struct Pass {
     pub reason: &'static str,
     /// Passes that come earlier in a round, and why.
     pub after: &'static [(&'static str, &'static str)],
-    run: fn(&Checked<Program>) -> Result<Program, ArenaError>,
+    run: fn(&Checked<Program>) -> Outcome,
 }
+
+/// What a pass makes of a program: nothing, if there was nothing for it to do.
+type Outcome = Result<Option<Program>, ArenaError>;
 
 impl Pass {
     /// Runs this pass alone.
     pub fn run(&self, program: &Checked<Program>) -> Checked<Program> {
-        let result = (self.run)(program).ok().and_then(|output| check_rewritten(output).ok());
+        self.change(program).unwrap_or_else(|| program.clone())
+    }
+
+    /// The program as this pass changes it; `None` if it does not.
+    fn change(&self, program: &Checked<Program>) -> Option<Checked<Program>> {
+        let result = match (self.run)(program) {
+            Ok(None) => return None,
+            Ok(Some(same)) if same == **program => return None,
+            Ok(Some(output)) => check_rewritten(output).ok(),
+            Err(_) => None,
+        };
         debug_assert!(result.is_some(), "pass `{}` made an unsound program of {:?}", self.name, **program);
         // A pass that fails is a defect, and the program as it was is still right.
-        result.unwrap_or_else(|| program.clone())
+        result
     }
 }
 
@@ -79,12 +92,14 @@ const ROUNDS: usize = 4;
 /// The program with every pass applied until nothing changes.
 pub fn optimize(program: &Checked<Program>) -> Checked<Program> {
     let mut current = program.clone();
-    for _ in 0..ROUNDS {
-        let before = current.clone();
-        for pass in PASSES {
-            current = pass.run(&current);
+    // How many passes in turn had nothing to do; when all had, none would have.
+    let mut idle = 0;
+    for pass in PASSES.iter().cycle().take(ROUNDS * PASSES.len()) {
+        match pass.change(&current) {
+            Some(changed) => (current, idle) = (changed, 0),
+            None => idle += 1,
         }
-        if *current == *before {
+        if idle == PASSES.len() {
             break;
         }
     }

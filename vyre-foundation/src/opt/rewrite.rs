@@ -4,7 +4,9 @@
 use vyre_spec::DataType;
 
 use crate::check::{Checked, Facts};
-use crate::ir::{Arena, ArenaError, Expr, ExprId, Node, NodeId, Program, RegionId};
+use crate::ir::{Arena, Expr, ExprId, Node, NodeId, Program, RegionId};
+
+use super::Outcome;
 
 /// A program being rewritten.
 pub(super) struct Rewriter<'a, R> {
@@ -16,6 +18,10 @@ pub(super) struct Rewriter<'a, R> {
     /// What stands for each node's result; itself where nothing else does.
     results: Vec<Option<ExprId>>,
     exprs: Vec<Option<ExprId>>,
+    /// What `map` has yet to do; empty between calls.
+    stack: Vec<ExprId>,
+    /// Whether anything is other than it was.
+    pub(super) changed: bool,
 }
 
 /// The new expressions with their types.
@@ -51,6 +57,7 @@ pub(super) fn keep(new: &mut NewExprs, expr: Expr, ty: DataType) -> ExprId {
 impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
     /// Starts with an arena that has the program's buffers, parameters and arrays, under their ids.
     pub(super) fn new(program: &'a Checked<Program>, mut arena: Arena, rule: R) -> Self {
+        arena.reserve_for(program);
         for &node in program.nodes() {
             arena.node(node);
         }
@@ -60,21 +67,28 @@ impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
         Self {
             program,
             facts: program.facts(),
-            new: NewExprs { arena, types: Vec::new() },
+            new: NewExprs { arena, types: Vec::with_capacity(program.exprs().len()) },
             rule,
             results: vec![None; program.nodes().len()],
             exprs: vec![None; program.exprs().len()],
+            stack: Vec::new(),
+            changed: false,
         }
     }
 
     /// Makes every use of a node's result that is mapped from now on use this instead.
     pub(super) fn replace_result(&mut self, node: NodeId, with: ExprId) {
         self.results[node.index()] = Some(with);
+        self.changed = true;
     }
 
     /// The new expression for an old one.
     pub(super) fn map(&mut self, root: ExprId) -> ExprId {
-        let mut stack = vec![root];
+        if let Some(known) = self.exprs[root.index()] {
+            return known;
+        }
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.push(root);
         while let Some(&id) = stack.last() {
             if self.exprs[id.index()].is_some() {
                 stack.pop();
@@ -95,10 +109,15 @@ impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
             let mapped = expr.map_operands(|operand| exprs[operand.index()].unwrap_or(operand));
             let new = match replaced {
                 Some(new) => new,
-                None => (self.rule)(&mut self.new, mapped, self.facts.type_of(id)),
+                None => {
+                    let new = (self.rule)(&mut self.new, mapped, self.facts.type_of(id));
+                    self.changed |= self.new.get(new) != mapped;
+                    new
+                }
             };
             self.exprs[id.index()] = Some(new);
         }
+        self.stack = stack;
         self.exprs[root.index()].unwrap_or(root)
     }
 
@@ -110,7 +129,7 @@ impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
     }
 
     /// The program with every node kept where it was.
-    pub(super) fn finish_in_place(mut self) -> Result<Program, ArenaError> {
+    pub(super) fn finish_in_place(mut self) -> Outcome {
         for (i, nodes) in (0..).zip(self.program.regions()) {
             for &id in nodes {
                 self.set_node(id);
@@ -120,7 +139,11 @@ impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
         self.finish()
     }
 
-    pub(super) fn finish(self) -> Result<Program, ArenaError> {
-        Ok(self.new.arena.finish()?.0)
+    /// The program, unless it is what it was.
+    pub(super) fn finish(self) -> Outcome {
+        if !self.changed {
+            return Ok(None);
+        }
+        Ok(Some(self.new.arena.finish()?.0))
     }
 }

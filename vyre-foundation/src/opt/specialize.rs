@@ -49,7 +49,10 @@ pub fn specialize(program: &Checked<Program>, params: &Params) -> Result<Checked
         };
         new.make(value.map_or(expr, Expr::Literal), ty)
     };
-    let result = Rewriter::new(program, arena, rule).finish_in_place().ok();
+    let mut rewriter = Rewriter::new(program, arena, rule);
+    // An extent may be another, which the rewriter does not see.
+    rewriter.changed = true;
+    let result = rewriter.finish_in_place().ok().flatten();
     let checked = result.and_then(|output| check_rewritten(output).ok());
     debug_assert!(checked.is_some(), "specialisation made an unsound program of {:?}", **program);
     // Failing is a defect, and the program as it was takes the same values at launch.
