@@ -1,6 +1,6 @@
 //! The dense form that the machine executes: flat instructions over 64-bit registers.
 
-use vyre_spec::ops::SubgroupOp;
+use vyre_spec::ops::{Columns1, Columns2, Columns3, SubgroupOp};
 use vyre_spec::{BuiltIn, DataType, MemoryOrdering};
 
 use crate::ir::{NodeId, Place};
@@ -55,7 +55,26 @@ impl IntType {
         (bits < len).then_some(bits as usize)
     }
 
+    /// The trips of a loop from `start` while below `end`: none for a step of zero or less.
+    #[inline]
+    pub(super) fn trips(self, start: u64, end: u64, step: u64) -> u64 {
+        let wide = |bits: u64| (bits << self.unused) as i64 >> self.unused;
+        let (none, steps, step) = if self.signed {
+            let (start, end, step) = (wide(start), wide(end), wide(step));
+            // The distance of two 64-bit integers fits 64 bits without a sign.
+            (step <= 0 || start >= end, end.wrapping_sub(start) as u64, step as u64)
+        } else {
+            (step == 0 || start >= end, end.wrapping_sub(start), step)
+        };
+        match (none, step) {
+            (true, _) => 0,
+            (false, 1) => steps,
+            (false, _) => (steps - 1) / step + 1,
+        }
+    }
+
     /// The sum, wrapped to the type.
+    #[inline]
     pub(super) fn wrapping_add(self, a: u64, b: u64) -> u64 {
         a.wrapping_add(b) << self.unused >> self.unused
     }
@@ -69,52 +88,54 @@ pub(super) struct Modify {
     pub(super) expected: Option<Reg>,
 }
 
-/// One instruction.
+/// One instruction. Each is executed by the active lanes of a team; those that only compute may compute for
+/// the others too.
 #[derive(Clone, Copy)]
 pub(super) enum Instr {
-    Copy {
+    /// Reads a variable.
+    Get {
         dst: Reg,
         src: Reg,
     },
+    /// Writes a variable: other lanes keep their value.
+    Set {
+        dst: Reg,
+        src: Reg,
+    },
+    /// `one` computes for one lane, `all` for every lane.
     Unary {
-        f: fn(u64) -> u64,
+        one: fn(u64) -> u64,
+        all: Columns1,
         dst: Reg,
         a: Reg,
     },
     Binary {
-        f: fn(u64, u64) -> u64,
+        one: fn(u64, u64) -> u64,
+        all: Columns2,
         dst: Reg,
         a: Reg,
         b: Reg,
     },
     Ternary {
-        f: fn(u64, u64, u64) -> u64,
+        one: fn(u64, u64, u64) -> u64,
+        all: Columns3,
         dst: Reg,
         a: Reg,
         b: Reg,
         c: Reg,
     },
     Load {
-        space: Space,
-        int: IntType,
+        spot: Addressed,
         dst: Reg,
-        array: u32,
-        index: Reg,
     },
     Store {
-        space: Space,
-        int: IntType,
-        array: u32,
-        index: Reg,
+        spot: Addressed,
         value: Reg,
     },
     /// `modify` is a position in the table of those.
     Atomic {
-        space: Space,
-        int: IntType,
+        spot: Addressed,
         dst: Reg,
-        array: u32,
-        index: Reg,
         modify: u32,
     },
     /// Notes whether a float is subnormal.
@@ -122,39 +143,55 @@ pub(super) enum Instr {
         ty: DataType,
         a: Reg,
     },
-    Jump {
-        to: Pc,
-    },
-    /// Jumps where the condition is false.
-    Unless {
+    /// Parts the lanes; goes to `otherwise`, which is an `Else` or an `EndIf`, if none takes the first arm.
+    If {
         condition: Reg,
-        to: Pc,
+        otherwise: Pc,
     },
-    /// Computes the trips of a counted loop and jumps past it if there are none. The loop's registers
-    /// are at a position in the table of those.
+    /// Goes from the first arm to the other, or to the `EndIf` if no lane takes it.
+    Else {
+        end: Pc,
+    },
+    EndIf,
+    /// Computes the trips of a counted loop and goes to its `EndLoop` if no lane makes one. The loop's
+    /// registers are at a position in the table of those.
     ForEnter {
         counted: u32,
-        exit: Pc,
+        end: Pc,
     },
-    /// Goes to the next trip, if there is one.
+    /// Goes to the next trip, if a lane makes one.
     ForNext {
         counted: u32,
         body: Pc,
     },
-    /// Zeroes the trips of a `while`.
-    WhileEnter {
-        trips: Reg,
+    WhileEnter,
+    /// Lets lanes leave whose condition does not hold.
+    WhileTest {
+        condition: Reg,
+        end: Pc,
     },
     /// Before a trip: leaves the loop with a trap if it would pass the limit.
     WhileGuard {
-        trips: Reg,
-        exit: Pc,
+        end: Pc,
     },
-    /// After a trip: counts it and goes to the head.
+    /// After a trip: counts it and goes to the head, if a lane goes on.
     WhileNext {
-        trips: Reg,
         head: Pc,
-        exit: Pc,
+    },
+    /// Where lanes that left a loop meet.
+    EndLoop,
+    /// Leaves the loop that is open `up` levels above; `to` is where the innermost open branch or loop goes on.
+    Break {
+        up: u32,
+        to: Pc,
+    },
+    Continue {
+        up: u32,
+        to: Pc,
+    },
+    /// Ends the invocations.
+    Return {
+        to: Pc,
     },
     Barrier {
         ordering: MemoryOrdering,
@@ -170,6 +207,16 @@ pub(super) enum Instr {
     End,
 }
 
+/// The element that an instruction addresses.
+#[derive(Clone, Copy)]
+pub(super) struct Addressed {
+    pub(super) space: Space,
+    pub(super) int: IntType,
+    /// A position in the table of arrays.
+    pub(super) array: u32,
+    pub(super) index: Reg,
+}
+
 /// The registers of a counted loop.
 #[derive(Clone, Copy)]
 pub(super) struct Counted {
@@ -178,7 +225,7 @@ pub(super) struct Counted {
     pub(super) end: Reg,
     pub(super) step: Reg,
     pub(super) var: Reg,
-    /// Trips left.
+    /// Trips to make.
     pub(super) trips: Reg,
 }
 
@@ -207,8 +254,10 @@ pub(super) struct Code {
     pub(super) built_ins: Vec<(Reg, BuiltIn)>,
     pub(super) shared_words: usize,
     pub(super) private_words: usize,
-    /// Whether invocations wait for one another.
+    /// Whether the invocations of a workgroup wait for one another.
     pub(super) suspends: bool,
+    /// Whether the lanes of subgroups look at one another.
+    pub(super) has_subgroup: bool,
     pub(super) grid_sync: bool,
     /// Whether a watched value that the launch fixes is subnormal.
     pub(super) subnormals: bool,

@@ -7,7 +7,7 @@
 use vyre_spec::{BuiltIn, DataType, MemoryOrdering, Value};
 
 use super::MachineError;
-use super::code::{Array, Code, Counted, Instr, IntType, Modify, Pc, Reg, Space, Subgroup};
+use super::code::{Addressed, Array, Code, Counted, Instr, IntType, Modify, Pc, Reg, Space, Subgroup};
 use crate::check::Checked;
 use crate::ir::{BufferId, Expr, ExprId, Node, NodeId, Place, PrivateId, Program, RegionId, SharedId};
 use crate::launch::ResolvedLaunch;
@@ -34,26 +34,28 @@ struct Compiler<'p> {
     var_regs: Vec<Reg>,
     /// The expressions to compute after each node: bucket 0 is the prologue, bucket n + 1 follows node n.
     buckets: Vec<Vec<ExprId>>,
-    loops: Vec<Loop>,
+    open: Vec<Open>,
+    /// Instructions that end all invocations outside of branches and loops.
+    returns: Vec<usize>,
     /// Whether float ops are watched for subnormals.
     watch: bool,
 }
 
-/// The jumps out of and around an open loop, to be pointed at their targets.
-#[derive(Default)]
-struct Loop {
-    breaks: Vec<usize>,
-    continues: Vec<usize>,
+/// An open branch or loop.
+struct Open {
+    is_loop: bool,
+    /// Instructions after which no lane is left here: to be pointed at where it goes on.
+    leaves: Vec<usize>,
 }
 
 /// What remains to be emitted.
 enum Work {
     Nodes { region: RegionId, position: usize },
-    Else { site: NodeId, unless: usize, otherwise: RegionId },
-    EndIf { jump: usize },
+    Else { site: NodeId, branch: usize, otherwise: RegionId },
+    EndIf { site: NodeId, jump: usize },
     EndFor { site: NodeId, counted: u32, enter: usize },
-    WhileBody { site: NodeId, condition: ExprId, trips: Reg, head: Pc, body: RegionId },
-    EndWhile { site: NodeId, trips: Reg, head: Pc, unless: usize, guard: usize },
+    WhileBody { site: NodeId, condition: ExprId, head: Pc, body: RegionId },
+    EndWhile { site: NodeId, head: Pc, test: usize, guard: usize },
 }
 
 impl<'p> Compiler<'p> {
@@ -90,6 +92,7 @@ impl<'p> Compiler<'p> {
             shared_words,
             private_words,
             suspends: false,
+            has_subgroup: false,
             grid_sync: false,
             subnormals: false,
             buffer_atomics: false,
@@ -101,7 +104,8 @@ impl<'p> Compiler<'p> {
             node_regs: Vec::new(),
             var_regs: Vec::new(),
             buckets: vec![Vec::new(); program.nodes().len() + 1],
-            loops: Vec::new(),
+            open: Vec::new(),
+            returns: Vec::new(),
             watch: false,
         };
         compiler.node_regs = program.nodes().iter().map(|_| compiler.reg()).collect();
@@ -174,26 +178,27 @@ impl<'p> Compiler<'p> {
 
     /// The instruction that computes an op.
     fn op(&self, id: ExprId, expr: &Expr, dst: Reg) -> Result<Instr, MachineError> {
+        let reg = |e: ExprId| self.expr_reg(e);
         let instr = match *expr {
             Expr::Unary(op, a) => {
-                op.kernel(self.type_of(a)).map(|f| Instr::Unary { f, dst, a: self.expr_reg(a) })
+                let ty = self.type_of(a);
+                op.kernel(ty).zip(op.columns(ty)).map(|(one, all)| Instr::Unary { one, all, dst, a: reg(a) })
             }
-            Expr::Cast(op, ty, a) => {
-                op.kernel(self.type_of(a), ty).map(|f| Instr::Unary { f, dst, a: self.expr_reg(a) })
+            Expr::Cast(op, to, a) => {
+                let ty = self.type_of(a);
+                let kernels = op.kernel(ty, to).zip(op.columns(ty, to));
+                kernels.map(|(one, all)| Instr::Unary { one, all, dst, a: reg(a) })
             }
-            Expr::Binary(op, a, b) => op.kernel(self.type_of(a)).map(|f| Instr::Binary {
-                f,
-                dst,
-                a: self.expr_reg(a),
-                b: self.expr_reg(b),
-            }),
-            Expr::Ternary(op, a, b, c) => op.kernel(self.type_of(b)).map(|f| Instr::Ternary {
-                f,
-                dst,
-                a: self.expr_reg(a),
-                b: self.expr_reg(b),
-                c: self.expr_reg(c),
-            }),
+            Expr::Binary(op, a, b) => {
+                let ty = self.type_of(a);
+                let kernels = op.kernel(ty).zip(op.columns(ty));
+                kernels.map(|(one, all)| Instr::Binary { one, all, dst, a: reg(a), b: reg(b) })
+            }
+            Expr::Ternary(op, a, b, c) => {
+                let ty = self.type_of(b);
+                let kernels = op.kernel(ty).zip(op.columns(ty));
+                kernels.map(|(one, all)| Instr::Ternary { one, all, dst, a: reg(a), b: reg(b), c: reg(c) })
+            }
             Expr::Literal(_)
             | Expr::Param(_)
             | Expr::BuiltIn(_)
@@ -207,9 +212,9 @@ impl<'p> Compiler<'p> {
     fn evaluate(&self, id: ExprId, expr: &Expr) -> Result<u64, MachineError> {
         let at = |reg: Reg| self.code.template[reg as usize];
         Ok(match self.op(id, expr, 0)? {
-            Instr::Unary { f, a, .. } => f(at(a)),
-            Instr::Binary { f, a, b, .. } => f(at(a), at(b)),
-            Instr::Ternary { f, a, b, c, .. } => f(at(a), at(b), at(c)),
+            Instr::Unary { one, a, .. } => one(at(a)),
+            Instr::Binary { one, a, b, .. } => one(at(a), at(b)),
+            Instr::Ternary { one, a, b, c, .. } => one(at(a), at(b), at(c)),
             _ => 0,
         })
     }
@@ -249,17 +254,42 @@ impl<'p> Compiler<'p> {
         subnormal(id, value) || expr.operands().any(operand)
     }
 
-    /// Points jumps at the next instruction.
+    /// Points instructions at the next one.
     fn land(&mut self, jumps: &[usize]) {
         let here = self.pc();
         for &jump in jumps {
             match &mut self.code.instrs[jump] {
-                Instr::Jump { to } | Instr::Unless { to, .. } => *to = here,
-                Instr::ForEnter { exit, .. }
-                | Instr::WhileGuard { exit, .. }
-                | Instr::WhileNext { exit, .. } => *exit = here,
+                Instr::If { otherwise: to, .. }
+                | Instr::Else { end: to }
+                | Instr::ForEnter { end: to, .. }
+                | Instr::WhileTest { end: to, .. }
+                | Instr::WhileGuard { end: to }
+                | Instr::Break { to, .. }
+                | Instr::Continue { to, .. }
+                | Instr::Return { to } => *to = here,
                 _ => {}
             }
+        }
+    }
+
+    fn enter(&mut self, is_loop: bool) {
+        self.open.push(Open { is_loop, leaves: Vec::new() });
+    }
+
+    /// Points what leaves the innermost branch or loop at the next instruction.
+    fn land_leaves(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            let leaves = std::mem::take(&mut open.leaves);
+            self.land(&leaves);
+        }
+    }
+
+    /// Emits an instruction after which no lane is left here.
+    fn leave(&mut self, site: NodeId, instr: Instr) {
+        let at = self.emit(site, instr);
+        match self.open.last_mut() {
+            Some(open) => open.leaves.push(at),
+            None => self.returns.push(at),
         }
     }
 
@@ -273,36 +303,45 @@ impl<'p> Compiler<'p> {
                     work.push(Work::Nodes { region, position: position + 1 });
                     self.node(id, &mut work)?;
                 }
-                Work::Else { site, unless, otherwise } => {
-                    let jump = self.emit(site, Instr::Jump { to: 0 });
-                    self.land(&[unless]);
-                    work.push(Work::EndIf { jump });
+                Work::Else { site, branch, otherwise } => {
+                    self.land_leaves();
+                    self.land(&[branch]);
+                    let jump = self.emit(site, Instr::Else { end: 0 });
+                    work.push(Work::EndIf { site, jump });
                     work.push(Work::Nodes { region: otherwise, position: 0 });
                 }
-                Work::EndIf { jump } => self.land(&[jump]),
+                Work::EndIf { site, jump } => {
+                    self.land_leaves();
+                    self.land(&[jump]);
+                    self.open.pop();
+                    self.emit(site, Instr::EndIf);
+                }
                 Work::EndFor { site, counted, enter } => {
-                    let open = self.loops.pop().unwrap_or_default();
-                    self.land(&open.continues);
+                    self.land_leaves();
                     self.emit(site, Instr::ForNext { counted, body: enter as Pc + 1 });
                     self.land(&[enter]);
-                    self.land(&open.breaks);
+                    self.open.pop();
+                    self.emit(site, Instr::EndLoop);
                 }
-                Work::WhileBody { site, condition, trips, head, body } => {
-                    let unless =
-                        self.emit(site, Instr::Unless { condition: self.expr_reg(condition), to: 0 });
-                    let guard = self.emit(site, Instr::WhileGuard { trips, exit: 0 });
-                    work.push(Work::EndWhile { site, trips, head, unless, guard });
+                Work::WhileBody { site, condition, head, body } => {
+                    let condition = self.expr_reg(condition);
+                    let test = self.emit(site, Instr::WhileTest { condition, end: 0 });
+                    let guard = self.emit(site, Instr::WhileGuard { end: 0 });
+                    work.push(Work::EndWhile { site, head, test, guard });
                     work.push(Work::Nodes { region: body, position: 0 });
                 }
-                Work::EndWhile { site, trips, head, unless, guard } => {
-                    let open = self.loops.pop().unwrap_or_default();
-                    self.land(&open.continues);
-                    let next = self.emit(site, Instr::WhileNext { trips, head, exit: 0 });
-                    self.land(&[unless, guard, next]);
-                    self.land(&open.breaks);
+                Work::EndWhile { site, head, test, guard } => {
+                    self.land_leaves();
+                    // Lanes that wait for the next trip since the head go on here too.
+                    self.land(&[test, guard]);
+                    self.emit(site, Instr::WhileNext { head });
+                    self.open.pop();
+                    self.emit(site, Instr::EndLoop);
                 }
             }
         }
+        let returns = std::mem::take(&mut self.returns);
+        self.land(&returns);
         self.emit(NodeId::new(self.program.nodes().len().saturating_sub(1) as u32), Instr::End);
         Ok(())
     }
@@ -312,37 +351,34 @@ impl<'p> Compiler<'p> {
         let reg = |c: &Self, e: ExprId| c.expr_reg(e);
         match *self.program.node(id) {
             Node::Load { place, index } => {
-                let (space, array) = self.array(place);
-                let instr =
-                    Instr::Load { space, int: self.int(index), dst, array, index: self.expr_reg(index) };
-                self.emit(id, instr);
+                let spot = self.spot(place, index);
+                self.emit(id, Instr::Load { spot, dst });
             }
             Node::Store { place, index, value } => {
-                let (space, array) = self.array(place);
-                let (int, index, value) = (self.int(index), reg(self, index), reg(self, value));
-                self.emit(id, Instr::Store { space, int, array, index, value });
+                let (spot, value) = (self.spot(place, index), reg(self, value));
+                self.emit(id, Instr::Store { spot, value });
             }
             Node::Atomic { op, place, index, value, expected } => {
-                let (space, array) = self.array(place);
-                self.code.buffer_atomics |= space == Space::Buffer;
+                let spot = self.spot(place, index);
+                self.code.buffer_atomics |= spot.space == Space::Buffer;
                 let element = self.program.place(place).1;
                 let f = op.kernel(element).ok_or(MachineError::Refused { expr: value })?;
                 let expected = expected.map(|e| reg(self, e));
                 self.code.modifies.push(Modify { f, value: reg(self, value), expected });
                 let modify = self.code.modifies.len() as u32 - 1;
-                let (int, index) = (self.int(index), reg(self, index));
-                self.emit(id, Instr::Atomic { space, int, dst, array, index, modify });
+                self.emit(id, Instr::Atomic { spot, dst, modify });
             }
             Node::Declare { var, init: value } | Node::Set { var, value } => {
-                let instr = Instr::Copy { dst: self.var_regs[var.index()], src: reg(self, value) };
+                let instr = Instr::Set { dst: self.var_regs[var.index()], src: reg(self, value) };
                 self.emit(id, instr);
             }
             Node::Get { var } => {
-                self.emit(id, Instr::Copy { dst, src: self.var_regs[var.index()] });
+                self.emit(id, Instr::Get { dst, src: self.var_regs[var.index()] });
             }
             Node::If { condition, then, otherwise } => {
-                let unless = self.emit(id, Instr::Unless { condition: reg(self, condition), to: 0 });
-                work.push(Work::Else { site: id, unless, otherwise });
+                let branch = self.emit(id, Instr::If { condition: reg(self, condition), otherwise: 0 });
+                self.enter(false);
+                work.push(Work::Else { site: id, branch, otherwise });
                 work.push(Work::Nodes { region: then, position: 0 });
             }
             Node::For { start, end, step, body } => {
@@ -351,39 +387,35 @@ impl<'p> Compiler<'p> {
                 let (start, end, step) = (reg(self, start), reg(self, end), reg(self, step));
                 self.code.counted.push(Counted { int, start, end, step, var: dst, trips });
                 let counted = self.code.counted.len() as u32 - 1;
-                let enter = self.emit(id, Instr::ForEnter { counted, exit: 0 });
-                self.loops.push(Loop::default());
+                let enter = self.emit(id, Instr::ForEnter { counted, end: 0 });
+                self.enter(true);
                 work.push(Work::EndFor { site: id, counted, enter });
                 work.push(Work::Nodes { region: body, position: 0 });
             }
             Node::While { head, condition, body } => {
-                let trips = self.reg();
-                self.emit(id, Instr::WhileEnter { trips });
-                self.loops.push(Loop::default());
-                work.push(Work::WhileBody { site: id, condition, trips, head: self.pc(), body });
+                self.emit(id, Instr::WhileEnter);
+                self.enter(true);
+                work.push(Work::WhileBody { site: id, condition, head: self.pc(), body });
                 work.push(Work::Nodes { region: head, position: 0 });
             }
             // Outside a loop, which the checker refuses, they end the invocation.
-            leave @ (Node::Break | Node::Continue) => match self.loops.last_mut() {
-                Some(open) => {
-                    let jumps = if leave == Node::Break { &mut open.breaks } else { &mut open.continues };
-                    jumps.push(self.code.instrs.len());
-                    self.emit(id, Instr::Jump { to: 0 });
-                }
-                None => {
-                    self.emit(id, Instr::End);
-                }
-            },
-            Node::Return => {
-                self.emit(id, Instr::End);
+            leave @ (Node::Break | Node::Continue) => {
+                let up = self.open.iter().rev().position(|open| open.is_loop).map(|up| up as u32);
+                let instr = match (leave, up) {
+                    (_, None) => Instr::Return { to: 0 },
+                    (Node::Break, Some(up)) => Instr::Break { up, to: 0 },
+                    (_, Some(up)) => Instr::Continue { up, to: 0 },
+                };
+                self.leave(id, instr);
             }
+            Node::Return => self.leave(id, Instr::Return { to: 0 }),
             Node::Barrier { ordering } => {
                 self.code.suspends = true;
                 self.code.grid_sync |= ordering == MemoryOrdering::GridSync;
                 self.emit(id, Instr::Barrier { ordering });
             }
             Node::Subgroup { op, value, lane } => {
-                self.code.suspends = true;
+                self.code.has_subgroup = true;
                 let (ty, lane) = (self.type_of(value), lane.map(|e| reg(self, e)));
                 self.code.subgroups.push(Subgroup { op, ty, dst, value: reg(self, value), lane });
                 let subgroup = self.code.subgroups.len() as u32 - 1;
@@ -398,6 +430,11 @@ impl<'p> Compiler<'p> {
 
     fn int(&self, expr: ExprId) -> IntType {
         IntType::of(self.type_of(expr))
+    }
+
+    fn spot(&self, place: Place, index: ExprId) -> Addressed {
+        let (space, array) = self.array(place);
+        Addressed { space, int: self.int(index), array, index: self.expr_reg(index) }
     }
 
     /// Where an array lives, and its position in the table of arrays: buffers, shared, private.

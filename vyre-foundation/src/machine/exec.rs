@@ -1,18 +1,21 @@
-//! Execution of one invocation up to the next point where it waits, ends, or has used its fuel.
+//! Execution of a team up to the next point where it waits, ends, or has used its fuel.
 
-use vyre_spec::{DataType, Value};
+use vyre_spec::Value;
 
 use super::TrapRecord;
-use super::code::{Array, Code, Instr, IntType, Space};
-use super::group::{Intervals, Invocation, Status};
+use super::bank::Bank;
+use super::code::{Code, Instr};
+use super::group::Intervals;
 use super::memory::Buffers;
-use super::observe::{Access, Kind, Observer, Spot};
+use super::observe::Observer;
+use super::team::{LimitPassed, Status, Team};
 
 /// What every invocation of a launch shares.
 pub(super) struct Machine<'a> {
     pub(super) code: &'a Code,
     pub(super) buffers: &'a Buffers,
     pub(super) while_limit: u64,
+    pub(super) subgroup_size: usize,
 }
 
 /// What one thread of execution keeps.
@@ -22,197 +25,174 @@ pub(super) struct Thread<O> {
     pub(super) trap: Option<(u64, TrapRecord)>,
     /// Whether a watched value was subnormal.
     pub(super) subnormals: bool,
-    /// Instructions left of the budget.
+    /// Instructions left of the budget, counted for each lane.
     pub(super) fuel: u64,
 }
 
-/// The workgroup that an invocation runs in.
+/// The workgroup that a team runs in.
 pub(super) struct Around<'g> {
     pub(super) group: u64,
     pub(super) intervals: Intervals,
     pub(super) shared: &'g mut [u64],
+    pub(super) bank: &'g mut Bank,
 }
 
 impl Machine<'_> {
-    /// Runs an invocation until it waits, ends, or has executed `quantum` instructions.
+    /// Runs a team until it waits, ends, or has executed `quantum` instructions.
     pub(super) fn run<O: Observer>(
         &self,
-        invocation: &mut Invocation,
+        team: &mut Team,
         around: &mut Around<'_>,
         thread: &mut Thread<O>,
         quantum: u64,
     ) {
-        let quantum = quantum.min(thread.fuel);
-        let mut left = quantum;
-        let mut pc = invocation.pc as usize;
-        invocation.status = self.steps(invocation, around, thread, &mut left, &mut pc);
-        invocation.pc = pc as u32;
-        thread.fuel -= quantum - left;
+        let mut pc = team.pc as usize;
+        team.status = self.steps(team, around, thread, quantum, &mut pc);
+        team.pc = pc as u32;
     }
 
     fn steps<O: Observer>(
         &self,
-        invocation: &mut Invocation,
+        team: &mut Team,
         around: &mut Around<'_>,
         thread: &mut Thread<O>,
-        left: &mut u64,
+        quantum: u64,
         pc: &mut usize,
     ) -> Status {
         let code = self.code;
-        while *left > 0 {
-            *left -= 1;
-            let regs = &mut invocation.regs[..];
+        for _ in 0..quantum {
+            let lanes = team.active.count() as u64;
+            match thread.fuel.checked_sub(lanes) {
+                Some(fuel) => thread.fuel = fuel,
+                None => return Status::Starved,
+            }
+            let bank = &mut *around.bank;
             let mut next = *pc + 1;
             match code.instrs[*pc] {
-                Instr::Copy { dst, src } => regs[dst as usize] = regs[src as usize],
-                Instr::Unary { f, dst, a } => regs[dst as usize] = f(regs[a as usize]),
-                Instr::Binary { f, dst, a, b } => {
-                    regs[dst as usize] = f(regs[a as usize], regs[b as usize]);
+                Instr::Get { dst, src } => {
+                    let (dst, others) = bank.apart(dst, team.span);
+                    dst.copy_from_slice(others.column(src));
                 }
-                Instr::Ternary { f, dst, a, b, c } => {
-                    regs[dst as usize] = f(regs[a as usize], regs[b as usize], regs[c as usize]);
-                }
-                Instr::Load { space, int, dst, array, index } => {
-                    let spot = self.spot(*pc, array, int, regs[index as usize]);
-                    self.observe::<O>(&spot, Kind::Load, invocation, around, thread);
-                    let value = match spot.element {
-                        None => 0,
-                        Some(element) => match space {
-                            Space::Buffer => self.buffers.load(spot.array.offset, element),
-                            Space::Shared => around.shared[spot.array.offset + element],
-                            Space::Private => invocation.private[spot.array.offset + element],
-                        },
-                    };
-                    // Any non-zero word of a buffer is `true`.
-                    let truth = spot.array.element == DataType::Bool;
-                    invocation.regs[dst as usize] = if truth { u64::from(value != 0) } else { value };
-                }
-                Instr::Store { space, int, array, index, value } => {
-                    let (bits, value) = (regs[index as usize], regs[value as usize]);
-                    let spot = self.spot(*pc, array, int, bits);
-                    self.observe::<O>(&spot, Kind::Store, invocation, around, thread);
-                    if let Some(element) = spot.element {
-                        match space {
-                            Space::Buffer => self.buffers.store(spot.array.offset, element, value),
-                            Space::Shared => around.shared[spot.array.offset + element] = value,
-                            Space::Private => invocation.private[spot.array.offset + element] = value,
-                        }
+                Instr::Set { dst, src } => {
+                    let (dst, others) = bank.apart(dst, team.span);
+                    let src = others.column(src);
+                    if team.whole() {
+                        dst.copy_from_slice(src);
+                    } else {
+                        team.active.for_each(|lane| dst[lane] = src[lane]);
                     }
                 }
-                Instr::Atomic { space, int, dst, array, index, modify } => {
-                    let modify = code.modifies[modify as usize];
-                    let value = regs[modify.value as usize];
-                    let expected = modify.expected.map(|reg| regs[reg as usize]);
-                    let spot = self.spot(*pc, array, int, regs[index as usize]);
-                    self.observe::<O>(&spot, Kind::Atomic, invocation, around, thread);
-                    let new = |old: u64| match expected {
-                        Some(expected) if expected != old => old,
-                        _ => (modify.f)(old, value),
-                    };
-                    let old = match (spot.element, space) {
-                        (None, _) => 0,
-                        (Some(element), Space::Buffer) => {
-                            self.buffers.modify(spot.array.offset, element, new)
-                        }
-                        (Some(element), Space::Shared) => {
-                            let word = &mut around.shared[spot.array.offset + element];
-                            std::mem::replace(word, new(*word))
-                        }
-                        (Some(element), Space::Private) => {
-                            let word = &mut invocation.private[spot.array.offset + element];
-                            std::mem::replace(word, new(*word))
-                        }
-                    };
-                    invocation.regs[dst as usize] = old;
+                Instr::Unary { one, all, dst, a } => {
+                    let (dst, others) = bank.apart(dst, team.span);
+                    let a = others.column(a);
+                    if team.sparse() {
+                        team.active.for_each(|lane| dst[lane] = one(a[lane]));
+                    } else {
+                        all(dst, a);
+                    }
+                }
+                Instr::Binary { one, all, dst, a, b } => {
+                    let (dst, others) = bank.apart(dst, team.span);
+                    let (a, b) = (others.column(a), others.column(b));
+                    if team.sparse() {
+                        team.active.for_each(|lane| dst[lane] = one(a[lane], b[lane]));
+                    } else {
+                        all(dst, a, b);
+                    }
+                }
+                Instr::Ternary { one, all, dst, a, b, c } => {
+                    let (dst, others) = bank.apart(dst, team.span);
+                    let (a, b, c) = (others.column(a), others.column(b), others.column(c));
+                    if team.sparse() {
+                        team.active.for_each(|lane| dst[lane] = one(a[lane], b[lane], c[lane]));
+                    } else {
+                        all(dst, a, b, c);
+                    }
+                }
+                Instr::Load { spot, dst } => self.load(*pc, spot, dst, team, around, thread),
+                Instr::Store { spot, value } => self.store(*pc, spot, value, team, around, thread),
+                Instr::Atomic { spot, dst, modify } => {
+                    self.atomic(*pc, spot, dst, modify, team, around, thread);
                 }
                 Instr::Watch { ty, a } => {
-                    thread.subnormals |= Value::from_bits(ty, regs[a as usize]).is_subnormal();
+                    let a = bank.column(a, team.span);
+                    let mut met = false;
+                    team.active.for_each(|lane| met |= Value::from_bits(ty, a[lane]).is_subnormal());
+                    thread.subnormals |= met;
                 }
-                Instr::Jump { to } => next = to as usize,
-                Instr::Unless { condition, to } => {
-                    if regs[condition as usize] == 0 {
-                        next = to as usize;
+                Instr::If { condition, otherwise } => {
+                    if !team.part(bank, condition) {
+                        next = otherwise as usize;
                     }
                 }
-                Instr::ForEnter { counted, exit } => {
-                    let counted = code.counted[counted as usize];
-                    let number = |reg: u32| counted.int.number(regs[reg as usize]);
-                    let (start, end, step) =
-                        (number(counted.start), number(counted.end), number(counted.step));
-                    if step <= 0 || start >= end {
-                        next = exit as usize;
-                    } else {
-                        // At most 2^64 − 1: the bounds are of one type of at most 64 bits.
-                        regs[counted.trips as usize] = ((end - start - 1) / step + 1) as u64;
-                        regs[counted.var as usize] = regs[counted.start as usize];
+                Instr::Else { end } => {
+                    if !team.turn() {
+                        next = end as usize;
+                    }
+                }
+                Instr::EndIf | Instr::EndLoop => {
+                    team.meet();
+                    if team.gone() {
+                        return Status::Done;
+                    }
+                }
+                Instr::ForEnter { counted, end } => {
+                    if !team.enter_for(bank, &code.counted[counted as usize]) {
+                        next = end as usize;
                     }
                 }
                 Instr::ForNext { counted, body } => {
-                    let counted = code.counted[counted as usize];
-                    let trips = &mut regs[counted.trips as usize];
-                    *trips = trips.saturating_sub(1);
-                    if *trips > 0 {
-                        let (var, step) = (regs[counted.var as usize], regs[counted.step as usize]);
-                        regs[counted.var as usize] = counted.int.wrapping_add(var, step);
+                    if team.next_for(bank, &code.counted[counted as usize]) {
                         next = body as usize;
                     }
                 }
-                Instr::WhileEnter { trips } => regs[trips as usize] = 0,
-                Instr::WhileGuard { trips, exit } => {
-                    if regs[trips as usize] >= self.while_limit {
-                        thread.trap(around.group, vyre_spec::TRAP_LOOP_LIMIT, invocation.linear, 0);
-                        next = exit as usize;
+                Instr::WhileEnter => team.enter_while(),
+                Instr::WhileTest { condition, end } => {
+                    if !team.test_while(bank, condition) {
+                        next = end as usize;
                     }
                 }
-                Instr::WhileNext { trips, head, exit } => {
-                    let trips = &mut regs[trips as usize];
-                    *trips += 1;
-                    // Reached only by a `continue` of the head, which passes no guard.
-                    if *trips > self.while_limit {
-                        thread.trap(around.group, vyre_spec::TRAP_LOOP_LIMIT, invocation.linear, 0);
-                        next = exit as usize;
-                    } else {
-                        next = head as usize;
+                Instr::WhileGuard { end } => {
+                    if let Err(passed) = team.guard_while(self.while_limit) {
+                        thread.loop_limit(around.group, team, &passed);
+                        next = end as usize;
                     }
                 }
+                Instr::WhileNext { head } => match team.next_while(self.while_limit) {
+                    Ok(true) => next = head as usize,
+                    Ok(false) => {}
+                    Err(passed) => thread.loop_limit(around.group, team, &passed),
+                },
+                Instr::Break { up, to } => {
+                    team.leave_loop(up);
+                    next = to as usize;
+                }
+                Instr::Continue { up, to } => {
+                    team.continue_loop(up);
+                    next = to as usize;
+                }
+                Instr::Return { to } => {
+                    team.active.clear();
+                    next = to as usize;
+                }
+                // Lanes that have all gone elsewhere wait for nobody.
+                Instr::Barrier { .. } if lanes == 0 => {}
                 Instr::Barrier { .. } => return Status::AtBarrier,
-                Instr::Subgroup { .. } => return Status::AtSubgroup,
+                Instr::Subgroup { subgroup } => {
+                    let op = &code.subgroups[subgroup as usize];
+                    self.subgroup(code.site(*pc as u32), op, team, bank, thread);
+                }
                 Instr::Trap { code, address } => {
-                    let address = regs[address as usize] as u32;
-                    thread.trap(around.group, code, invocation.linear, address);
+                    if let Some(lane) = team.active.first() {
+                        let address = bank.column(address, team.span)[lane] as u32;
+                        thread.trap(around.group, code, team.linear + lane as u64, address);
+                    }
                 }
                 Instr::End => return Status::Done,
             }
             *pc = next;
         }
         Status::Ready
-    }
-
-    #[inline]
-    fn spot(&self, pc: usize, array: u32, int: IntType, index: u64) -> Spot<'_> {
-        let array: &Array = &self.code.arrays[array as usize];
-        Spot { pc, array, int, index, element: int.position(index, array.len) }
-    }
-
-    #[inline]
-    fn observe<O: Observer>(
-        &self,
-        spot: &Spot<'_>,
-        kind: Kind,
-        invocation: &Invocation,
-        around: &Around<'_>,
-        thread: &mut Thread<O>,
-    ) {
-        if O::ON {
-            let access = Access {
-                node: self.code.site(spot.pc as u32),
-                kind,
-                invocation: invocation.linear,
-                group: around.group,
-                intervals: around.intervals,
-            };
-            thread.observer.access(spot, access);
-        }
     }
 }
 
@@ -224,5 +204,9 @@ impl<O> Thread<O> {
     /// Records a trap, unless there was one.
     fn trap(&mut self, group: u64, code: u32, invocation: u64, address: u32) {
         self.trap.get_or_insert((group, TrapRecord { code, invocation, address }));
+    }
+
+    fn loop_limit(&mut self, group: u64, team: &Team, passed: &LimitPassed) {
+        self.trap(group, vyre_spec::TRAP_LOOP_LIMIT, team.linear + passed.lane as u64, 0);
     }
 }

@@ -45,22 +45,15 @@ impl Buffers {
         Ok(Self { cells })
     }
 
-    fn cell(&self, buffer: usize, element: usize) -> &AtomicU64 {
-        &self.cells[buffer][element]
-    }
-
-    pub(super) fn load(&self, buffer: usize, element: usize) -> u64 {
-        self.cell(buffer, element).load(Relaxed)
-    }
-
-    pub(super) fn store(&self, buffer: usize, element: usize, value: u64) {
-        self.cell(buffer, element).store(value, Relaxed);
+    /// The elements of a buffer.
+    pub(super) fn cells(&self, buffer: usize) -> &[AtomicU64] {
+        &self.cells[buffer]
     }
 
     /// Replaces an element by what `f` gives for it; returns the old one.
     pub(super) fn modify(&self, buffer: usize, element: usize, f: impl Fn(u64) -> u64) -> u64 {
         let update = |old| Some(f(old));
-        match self.cell(buffer, element).fetch_update(Relaxed, Relaxed, update) {
+        match self.cells[buffer][element].fetch_update(Relaxed, Relaxed, update) {
             Ok(old) | Err(old) => old,
         }
     }

@@ -4,18 +4,25 @@
 //! tested against it. With [`MachineOptions::sanitize`] it also reports what the program's author hardly
 //! meant: out-of-bounds accesses, data races, reads of unwritten shared memory, divergent barriers.
 //!
-//! A program is compiled to flat code over registers; invocations are resumable, so that barriers and
-//! subgroup ops need no threads.
+//! A program is compiled to flat code over registers, which invocations execute in lock step: a register is a
+//! column of values, and an instruction computes a whole column, so that what it costs to find out what to do
+//! is shared. Teams of invocations are resumable, so that barriers need no threads.
 
+mod access;
+mod bank;
 mod code;
 mod compile;
 mod exec;
 mod group;
+mod mask;
 mod memory;
 mod observe;
 mod report;
+mod rng;
 mod sanitize;
 mod schedule;
+mod shape;
+mod team;
 #[cfg(test)]
 mod tests;
 
@@ -29,11 +36,12 @@ use crate::launch::{self, LaunchError, Params};
 /// atomics does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Schedule {
-    /// Workgroups by their linear index, and within one, invocations by theirs, each up to the next point
-    /// where it waits.
+    /// Workgroups by their linear index, and within one, node by node, each for all invocations by their
+    /// index. (Points of a domain go by some hundreds at a time; so do invocations that never wait.)
     #[default]
     InOrder,
-    /// In small steps in the random order of this seed, several workgroups at a time.
+    /// In small steps in the random order of this seed, several workgroups at a time, each in teams of
+    /// random size.
     Seeded(u64),
 }
 
@@ -48,7 +56,7 @@ pub struct MachineOptions {
     pub schedule: Schedule,
     /// Whether to watch for faults; slower, on one thread.
     pub sanitize: bool,
-    /// Instructions of the machine's own code that the whole launch may execute.
+    /// Instructions of the machine's own code that all invocations of the launch together may execute.
     pub step_budget: Option<u64>,
     /// Trips of a `while`, beyond which it is left with a trap.
     pub loop_limit: u32,
@@ -198,7 +206,7 @@ pub fn run_bound(
     let resolved = launch::resolve(program, params, &bound, counts)?;
     let size = program.launch().workgroup_size();
     let subgroup_size = options.subgroup_size.max(1);
-    let shape = group::Shape::new(&resolved, size, subgroup_size).ok_or_else(|| LaunchError::TooLarge {
+    let shape = shape::Shape::new(&resolved, size, subgroup_size).ok_or_else(|| LaunchError::TooLarge {
         what: "the launch's number of invocations".into(),
         value: u64::MAX,
         limit: u64::MAX - 1,
@@ -215,8 +223,12 @@ pub fn run_bound(
         limit: options.memory_limit,
     })?;
     let buffers = memory::Buffers::new(program.buffers(), &resolved.lengths, contents, left)?;
-    let machine =
-        exec::Machine { code: &code, buffers: &buffers, while_limit: u64::from(options.loop_limit) };
+    let machine = exec::Machine {
+        code: &code,
+        buffers: &buffers,
+        while_limit: u64::from(options.loop_limit),
+        subgroup_size: shape.subgroup_size as usize,
+    };
     let fuel = options.step_budget.unwrap_or(u64::MAX);
 
     let threads = threads(options, &code, &shape);
@@ -253,10 +265,11 @@ fn found_counts(launch: Launch, contents: &[Option<&[u8]>]) -> Option<[u32; 3]> 
 }
 
 /// Words that invocations and workgroups take at a time.
-fn held_words(options: &MachineOptions, code: &code::Code, shape: &group::Shape) -> u64 {
+fn held_words(options: &MachineOptions, code: &code::Code, shape: &shape::Shape) -> u64 {
     let seeded = options.schedule != Schedule::InOrder;
     let lane = (code.template.len() + code.private_words) as u64;
-    let lanes = if code.suspends || options.sanitize || seeded { u64::from(shape.lanes) } else { 1 };
+    let lanes =
+        if code.suspends || seeded { shape.most_lanes() as u64 } else { schedule::batch(code, shape) as u64 };
     let groups = match (code.grid_sync, seeded) {
         (true, _) => shape.groups,
         (false, true) => schedule::WINDOW as u64,
@@ -266,7 +279,7 @@ fn held_words(options: &MachineOptions, code: &code::Code, shape: &group::Shape)
 }
 
 /// How many threads may run the launch without any program being able to tell.
-fn threads(options: &MachineOptions, code: &code::Code, shape: &group::Shape) -> usize {
+fn threads(options: &MachineOptions, code: &code::Code, shape: &shape::Shape) -> usize {
     let ordered = options.sanitize
         || options.watch_subnormals
         || options.step_budget.is_some()

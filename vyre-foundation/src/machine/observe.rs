@@ -14,7 +14,6 @@ pub(super) enum Kind {
 
 /// The element that an instruction addresses.
 pub(super) struct Spot<'a> {
-    pub(super) pc: usize,
     pub(super) array: &'a Array,
     pub(super) int: IntType,
     /// The index's bits.

@@ -4,15 +4,22 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use vyre_spec::MemoryOrdering;
 
-use super::exec::{Around, Machine, Thread};
-use super::group::{Group, Invocation, Settled, Shape, Status};
+use super::bank::Span;
+use super::code::Code;
+use super::exec::{Machine, Thread};
+use super::group::{Group, Settled};
 use super::observe::{Blind, Observer};
+use super::rng::Rng;
+use super::shape::Shape;
+use super::team::{Status, Team};
 use super::{Overrun, Schedule, TrapRecord};
 
 /// Workgroups in flight under a seeded schedule.
 pub(super) const WINDOW: usize = 8;
 /// Instructions between switches under a seeded schedule, at most.
 const QUANTUM: u64 = 24;
+/// Words that registers may take for them to stay in a fast cache.
+const CACHED_WORDS: usize = 1 << 15;
 /// Workgroups that a thread takes at once.
 const CHUNK: u64 = 16;
 
@@ -27,9 +34,7 @@ pub(super) fn run<O: Observer>(
     thread: &mut Thread<O>,
 ) -> Result<(), Overrun> {
     match schedule {
-        Schedule::InOrder if !machine.code.suspends && !O::ON => {
-            straight(machine, shape, 0..shape.groups, thread)
-        }
+        Schedule::InOrder if !machine.code.suspends => straight(machine, shape, 0..shape.groups, thread),
         Schedule::InOrder => interleaved(machine, shape, 0..shape.groups, None, thread),
         Schedule::Seeded(seed) => interleaved(machine, shape, 0..shape.groups, Some(Rng(seed)), thread),
     }
@@ -75,7 +80,7 @@ pub(super) fn run_parallel(
     traps.into_iter().flatten().min_by_key(|&(group, _)| group)
 }
 
-/// Runs workgroups whose invocations never wait, one invocation after the other.
+/// Runs workgroups whose invocations never wait, some lanes after the other.
 fn straight<O: Observer>(
     machine: &Machine<'_>,
     shape: &Shape,
@@ -83,27 +88,39 @@ fn straight<O: Observer>(
     thread: &mut Thread<O>,
 ) -> Result<(), Overrun> {
     let code = machine.code;
-    let mut invocation = Invocation::new(code);
-    let mut shared = vec![0; code.shared_words];
-    for group in groups {
-        shared.fill(0);
-        let mut around = Around { group, intervals: Default::default(), shared: &mut shared };
-        for lane in 0..shape.lanes_of(group) {
-            invocation.start(code, shape, group, lane);
-            machine.run(&mut invocation, &mut around, thread, u64::MAX);
-            if invocation.status == Status::Ready {
-                return Err(overrun(machine, &invocation));
+    let held = batch(code, shape);
+    let mut group = Group::new(code, held);
+    for linear in groups {
+        group.enter(linear);
+        let lanes = shape.lanes_of(linear) as usize;
+        for first in (0..lanes).step_by(held) {
+            group.team(code, shape, first, Span { first: 0, width: held.min(lanes - first) });
+            let (team, mut around) = group.split(0);
+            machine.run(team, &mut around, thread, u64::MAX);
+            if team.status == Status::Starved {
+                return Err(overrun(machine, team));
             }
+            group.dismiss();
         }
+        thread.observer.end(linear);
     }
     Ok(())
 }
 
-fn overrun(machine: &Machine<'_>, invocation: &Invocation) -> Overrun {
-    Overrun { node: machine.code.site(invocation.pc), invocation: invocation.linear }
+/// Lanes that run together where none waits for another: few enough that their registers stay in a fast cache,
+/// whole subgroups.
+pub(super) fn batch(code: &Code, shape: &Shape) -> usize {
+    let unit = if code.has_subgroup { shape.subgroup_size as usize } else { 1 };
+    let fitting = (CACHED_WORDS / code.template.len().max(1)).clamp(16, 256);
+    (fitting / unit * unit).max(unit).min(shape.most_lanes()).max(1)
 }
 
-/// Runs workgroups as resumable invocations: lane after lane, or in the random order of `rng`.
+fn overrun(machine: &Machine<'_>, team: &Team) -> Overrun {
+    let lane = team.active.first().unwrap_or(0);
+    Overrun { node: machine.code.site(team.pc), invocation: team.linear + lane as u64 }
+}
+
+/// Runs workgroups as resumable teams: one each, or several in the random order of `rng`.
 fn interleaved<O: Observer>(
     machine: &Machine<'_>,
     shape: &Shape,
@@ -125,8 +142,8 @@ fn interleaved<O: Observer>(
     loop {
         while active.len() + at_grid.len() < window {
             let Some(linear) = waiting.draw(rng.as_mut()) else { break };
-            let mut group = spare.pop().unwrap_or_else(|| Group::new(code, shape));
-            group.start(code, shape, linear);
+            let mut group = spare.pop().unwrap_or_else(|| Group::new(code, shape.most_lanes()));
+            group.start(code, shape, linear, rng.as_mut());
             active.push(group);
         }
         if active.is_empty() {
@@ -142,7 +159,7 @@ fn interleaved<O: Observer>(
         if !group.ready.is_empty() {
             continue;
         }
-        match group.settle(code, shape.subgroup_size, &mut thread.observer) {
+        match group.settle(code, thread) {
             Settled::Running => {}
             Settled::Grid => at_grid.push(active.remove(chosen)),
             Settled::Done => {
@@ -154,36 +171,26 @@ fn interleaved<O: Observer>(
     }
 }
 
-/// Runs ready lanes of a workgroup: all of them in order, or some steps of a random one.
+/// Runs ready teams of a workgroup: all of them in order, or some steps of a random one.
 fn advance<O: Observer>(
     machine: &Machine<'_>,
     group: &mut Group,
     rng: Option<&mut Rng>,
     thread: &mut Thread<O>,
 ) -> Result<(), Overrun> {
-    let Group { linear, shared, lanes, ready, intervals } = group;
-    let mut around = Around { group: *linear, intervals: *intervals, shared };
-    let Some(rng) = rng else {
-        for &lane in ready.iter() {
-            let invocation = &mut lanes[lane as usize];
-            machine.run(invocation, &mut around, thread, u64::MAX);
-            if invocation.status == Status::Ready {
-                return Err(overrun(machine, invocation));
-            }
-        }
-        ready.clear();
-        return Ok(());
+    let (position, quantum) = match rng {
+        None => (0, u64::MAX),
+        Some(rng) => (rng.below(group.ready.len() as u64) as usize, 1 + rng.below(QUANTUM)),
     };
-    if ready.is_empty() {
-        return Ok(());
-    }
-    let position = rng.below(ready.len() as u64) as usize;
-    let invocation = &mut lanes[ready[position] as usize];
-    machine.run(invocation, &mut around, thread, 1 + rng.below(QUANTUM));
-    if invocation.status != Status::Ready {
-        ready.swap_remove(position);
-    } else if thread.fuel == 0 {
-        return Err(overrun(machine, invocation));
+    let Some(&chosen) = group.ready.get(position) else { return Ok(()) };
+    let (team, mut around) = group.split(chosen);
+    machine.run(team, &mut around, thread, quantum);
+    match team.status {
+        Status::Ready => {}
+        Status::Starved => return Err(overrun(machine, team)),
+        Status::AtBarrier | Status::Done => {
+            group.ready.swap_remove(position);
+        }
     }
     Ok(())
 }
@@ -206,23 +213,5 @@ impl Waiting {
         }
         let position = rng.below(self.drawn.len() as u64) as usize;
         Some(self.drawn.swap_remove(position))
-    }
-}
-
-/// SplitMix64: small, seedable, and enough to shuffle an execution.
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    }
-
-    /// A number below `n`, which is not 0.
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
     }
 }

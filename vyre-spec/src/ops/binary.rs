@@ -1,6 +1,8 @@
 //! Ops of two operands.
 
-use super::{ByteProducts, IntMath, Law, call2, for_class, op_enum, pure_columns, type_set};
+use super::{
+    ByteProducts, Columns2, IntMath, Kernel2, Law, call2, column2, for_class, op_enum, pure_columns, type_set,
+};
 use crate::float::real2;
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
@@ -163,12 +165,18 @@ impl BinaryRule {
 macro_rules! arm {
     ((Shift $wanted:ident, $f:expr) $rust:ident $ty:ident) => {
         if $wanted == DataType::$ty {
-            return Some(|a, b| call2::<$rust, u32, _>($f, a, b));
+            return Some((
+                |a, b| call2::<$rust, u32, _>($f, a, b),
+                |r, a, b| column2(|a, b| call2::<$rust, u32, _>($f, a, b), r, a, b),
+            ));
         }
     };
     (($rule:ident $wanted:ident, $f:expr) $rust:ident $ty:ident) => {
         if $wanted == DataType::$ty {
-            return Some(|a, b| call2::<$rust, $rust, _>($f, a, b));
+            return Some((
+                |a, b| call2::<$rust, $rust, _>($f, a, b),
+                |r, a, b| column2(|a, b| call2::<$rust, $rust, _>($f, a, b), r, a, b),
+            ));
         }
     };
 }
@@ -186,6 +194,15 @@ macro_rules! define {
         impl BinaryOp {
             /// The evaluation on bits for a first operand of type `ty`; `None` if the rule refuses it.
             pub fn kernel(self, ty: DataType) -> Option<fn(u64, u64) -> u64> {
+                self.kernels(ty).map(|kernels| kernels.0)
+            }
+
+            /// The same evaluation of whole columns; `None` likewise.
+            pub fn columns(self, ty: DataType) -> Option<Columns2> {
+                self.kernels(ty).map(|kernels| kernels.1)
+            }
+
+            fn kernels(self, ty: DataType) -> Option<Kernel2> {
                 match self { $(Self::$variant => { $(for_class!($group, arm($rule ty, $eval));)* })* }
                 None
             }

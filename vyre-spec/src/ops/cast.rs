@@ -1,6 +1,6 @@
 //! Conversions between element types.
 
-use super::{for_class, op_enum};
+use super::{Columns1, Kernel1, column1, for_class, op_enum};
 use crate::float::Real;
 use crate::{DataType, Element, FloatFormat, Value, bf16, f16};
 
@@ -26,6 +26,15 @@ macro_rules! define {
         impl CastOp {
             /// The evaluation on bits from type `from` to type `to`; `None` if the pair is refused.
             pub fn kernel(self, from: DataType, to: DataType) -> Option<fn(u64) -> u64> {
+                self.kernels(from, to).map(|kernels| kernels.0)
+            }
+
+            /// The same evaluation of whole columns; `None` likewise.
+            pub fn columns(self, from: DataType, to: DataType) -> Option<Columns1> {
+                self.kernels(from, to).map(|kernels| kernels.1)
+            }
+
+            fn kernels(self, from: DataType, to: DataType) -> Option<Kernel1> {
                 match self { $(Self::$variant => $eval(from, to),)* }
             }
         }
@@ -49,7 +58,7 @@ impl CastOp {
 impl CastOp {
     /// The bits in type `to` of a conversion by value of a real number, rounded or saturated once.
     pub(crate) fn convert_f64(x: f64, to: DataType) -> u64 {
-        convert(DataType::F64, to).map_or(0, |f| f(x.to_bits()))
+        convert(DataType::F64, to).map_or(0, |(f, _)| f(x.to_bits()))
     }
 }
 
@@ -116,18 +125,24 @@ macro_rules! floats {
 }
 floats! { f16 bf16 f32 f64 }
 
+/// The bits as they are.
+const SAME: Kernel1 = (|a| a, |results, a| column1(|a| a, results, a));
+
 /// A conversion by value.
-fn convert(from: DataType, to: DataType) -> Option<fn(u64) -> u64> {
+fn convert(from: DataType, to: DataType) -> Option<Kernel1> {
     macro_rules! via {
         ($from:ident as $to:ident) => {
-            |a| ($from::from_bits64(a) as $to).to_bits64()
+            (
+                |a| ($from::from_bits64(a) as $to).to_bits64(),
+                |results, a| column1(|a| ($from::from_bits64(a) as $to).to_bits64(), results, a),
+            )
         };
     }
     use DataType::{Bool, F32, I32, U32};
     Some(match (from, to) {
-        _ if from == to => |a| a,
+        _ if from == to => SAME,
         // Frequent ones without the detour.
-        (Bool | U32 | I32, U32 | I32) => |a| a,
+        (Bool | U32 | I32, U32 | I32) => SAME,
         (U32, F32) => via!(u32 as f32),
         (I32, F32) => via!(i32 as f32),
         (F32, U32) => via!(f32 as u32),
@@ -146,11 +161,14 @@ fn convert(from: DataType, to: DataType) -> Option<fn(u64) -> u64> {
     })
 }
 
-fn target<A: Convert>(to: DataType) -> Option<fn(u64) -> u64> {
+fn target<A: Convert>(to: DataType) -> Option<Kernel1> {
     macro_rules! target {
         (() $rust:ident $ty:ident) => {
             if to == DataType::$ty {
-                return Some(|a| $rust::of(A::from_bits64(a).number()).to_bits64());
+                return Some((
+                    |a| $rust::of(A::from_bits64(a).number()).to_bits64(),
+                    |results, a| column1(|a| $rust::of(A::from_bits64(a).number()).to_bits64(), results, a),
+                ));
             }
         };
     }
@@ -159,7 +177,7 @@ fn target<A: Convert>(to: DataType) -> Option<fn(u64) -> u64> {
 }
 
 /// A reinterpretation of the bits.
-fn bitcast(from: DataType, to: DataType) -> Option<fn(u64) -> u64> {
+fn bitcast(from: DataType, to: DataType) -> Option<Kernel1> {
     let allowed = from != DataType::Bool && to != DataType::Bool && from.size() == to.size();
-    allowed.then_some(|a| a)
+    allowed.then_some(SAME)
 }

@@ -75,6 +75,47 @@ pub(crate) fn call3<A: Element, B: Element, R: Element>(
     f(A::from_bits64(a), B::from_bits64(b), B::from_bits64(c)).to_bits64()
 }
 
+/// An op of one operand on bits: of one value, and of a column of values at once.
+pub(crate) type Kernel1 = (fn(u64) -> u64, Columns1);
+/// An op of two operands on bits.
+pub(crate) type Kernel2 = (fn(u64, u64) -> u64, Columns2);
+/// An op of three operands on bits.
+pub(crate) type Kernel3 = (fn(u64, u64, u64) -> u64, Columns3);
+
+/// `results[i] = op(a[i])` on bits, for the length of the shorter one.
+pub type Columns1 = fn(results: &mut [u64], a: &[u64]);
+/// `results[i] = op(a[i], b[i])` on bits, for the length of the shortest one.
+pub type Columns2 = fn(results: &mut [u64], a: &[u64], b: &[u64]);
+/// `results[i] = op(a[i], b[i], c[i])` on bits, for the length of the shortest one.
+pub type Columns3 = fn(results: &mut [u64], a: &[u64], b: &[u64], c: &[u64]);
+
+/// `f` on columns of bits.
+pub(crate) fn column1(f: impl Fn(u64) -> u64, results: &mut [u64], a: &[u64]) {
+    for (result, &a) in results.iter_mut().zip(a) {
+        *result = f(a);
+    }
+}
+
+/// `f` on columns of bits.
+pub(crate) fn column2(f: impl Fn(u64, u64) -> u64, results: &mut [u64], a: &[u64], b: &[u64]) {
+    for ((result, &a), &b) in results.iter_mut().zip(a).zip(b) {
+        *result = f(a, b);
+    }
+}
+
+/// `f` on columns of bits.
+pub(crate) fn column3(
+    f: impl Fn(u64, u64, u64) -> u64,
+    results: &mut [u64],
+    a: &[u64],
+    b: &[u64],
+    c: &[u64],
+) {
+    for (((result, &a), &b), &c) in results.iter_mut().zip(a).zip(b).zip(c) {
+        *result = f(a, b, c);
+    }
+}
+
 /// What rows need of integers beside Rust's own methods.
 pub(crate) trait IntMath {
     /// The high half of the double-width product.

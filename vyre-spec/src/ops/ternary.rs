@@ -1,6 +1,6 @@
 //! Ops of three operands.
 
-use super::{Law, call3, for_class, op_enum, pure_columns, type_set};
+use super::{Columns3, Kernel3, Law, call3, column3, for_class, op_enum, pure_columns, type_set};
 use crate::float::Half;
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
@@ -65,12 +65,18 @@ impl TernaryRule {
 macro_rules! arm {
     ((Select $wanted:ident, $f:expr) $rust:ident $ty:ident) => {
         if $wanted == DataType::$ty {
-            return Some(|a, b, c| call3::<bool, $rust, _>($f, a, b, c));
+            return Some((
+                |a, b, c| call3::<bool, $rust, _>($f, a, b, c),
+                |r, a, b, c| column3(|a, b, c| call3::<bool, $rust, _>($f, a, b, c), r, a, b, c),
+            ));
         }
     };
     (($rule:ident $wanted:ident, $f:expr) $rust:ident $ty:ident) => {
         if $wanted == DataType::$ty {
-            return Some(|a, b, c| call3::<$rust, $rust, _>($f, a, b, c));
+            return Some((
+                |a, b, c| call3::<$rust, $rust, _>($f, a, b, c),
+                |r, a, b, c| column3(|a, b, c| call3::<$rust, $rust, _>($f, a, b, c), r, a, b, c),
+            ));
         }
     };
 }
@@ -89,6 +95,15 @@ macro_rules! define {
             /// The evaluation on bits for a second and third operand of type `ty`; `None` if the rule
             /// refuses it.
             pub fn kernel(self, ty: DataType) -> Option<fn(u64, u64, u64) -> u64> {
+                self.kernels(ty).map(|kernels| kernels.0)
+            }
+
+            /// The same evaluation of whole columns; `None` likewise.
+            pub fn columns(self, ty: DataType) -> Option<Columns3> {
+                self.kernels(ty).map(|kernels| kernels.1)
+            }
+
+            fn kernels(self, ty: DataType) -> Option<Kernel3> {
                 match self { $(Self::$variant => { $(for_class!($group, arm($rule ty, $eval));)* })* }
                 None
             }

@@ -1,6 +1,6 @@
 //! Ops of one operand.
 
-use super::{IntMath, Law, call1, for_class, op_enum, pure_columns, type_set};
+use super::{Columns1, IntMath, Kernel1, Law, call1, column1, for_class, op_enum, pure_columns, type_set};
 use crate::float::{Half, acosh, asinh, real};
 use crate::{DataType, ErrorBound, NanRule, TypeSet, Value, bf16, f16};
 
@@ -206,7 +206,7 @@ impl UnaryRule {
 macro_rules! arm {
     (($wanted:ident, $f:expr) $rust:ident $ty:ident) => {
         if $wanted == DataType::$ty {
-            return Some(|a| call1::<$rust, _>($f, a));
+            return Some((|a| call1::<$rust, _>($f, a), |r, a| column1(|a| call1::<$rust, _>($f, a), r, a)));
         }
     };
 }
@@ -224,6 +224,15 @@ macro_rules! define {
         impl UnaryOp {
             /// The evaluation on bits for an operand of type `ty`; `None` if the rule refuses it.
             pub fn kernel(self, ty: DataType) -> Option<fn(u64) -> u64> {
+                self.kernels(ty).map(|kernels| kernels.0)
+            }
+
+            /// The same evaluation of whole columns; `None` likewise.
+            pub fn columns(self, ty: DataType) -> Option<Columns1> {
+                self.kernels(ty).map(|kernels| kernels.1)
+            }
+
+            fn kernels(self, ty: DataType) -> Option<Kernel1> {
                 match self { $(Self::$variant => { $(for_class!($group, arm(ty, $eval));)* })* }
                 None
             }

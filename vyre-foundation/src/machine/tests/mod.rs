@@ -4,7 +4,6 @@ mod control;
 mod launches;
 mod memory;
 mod sanitizer;
-mod speed;
 mod waiting;
 
 use super::{MachineOptions, Outcome, Schedule, run};
