@@ -18,7 +18,7 @@ impl Mask {
     pub(super) fn fill(&mut self, width: usize) {
         self.words.clear();
         self.words.resize(width / 64, u64::MAX);
-        if width % 64 != 0 {
+        if !width.is_multiple_of(64) {
             self.words.push((1 << (width % 64)) - 1);
         }
         self.count = width;

@@ -21,6 +21,7 @@ mod report;
 mod rng;
 mod sanitize;
 mod schedule;
+mod shadow;
 mod shape;
 mod team;
 #[cfg(test)]
@@ -233,7 +234,7 @@ pub fn run_bound(
 
     let threads = threads(options, &code, &shape);
     let (trap, reports, subnormals) = if options.sanitize {
-        let mut thread = exec::Thread::new(sanitize::Sanitizer::new(shape.domain), fuel);
+        let mut thread = exec::Thread::new(sanitize::Sanitizer::new(&code, &shape), fuel);
         if let Err(over) = schedule::run(&machine, &shape, options.schedule, &mut thread) {
             let finding = Finding::StepBudget { budget: fuel };
             thread.observer.report(over.node, over.invocation, finding);

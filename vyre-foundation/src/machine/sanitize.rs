@@ -1,88 +1,53 @@
 //! The sanitizer: what an execution did that its author hardly meant.
-//!
-//! For races it keeps, per element, the last accesses that a later one could conflict with. Two accesses
-//! are ordered if they are of one invocation, or of one workgroup with a barrier for that kind of memory
-//! between, or have a grid barrier between.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use super::code::{Array, Code, Instr};
 use super::observe::{Access, Kind, Observer, Spot};
 use super::report::{Finding, Report};
+use super::shadow::{Pages, Past, Shadow};
+use super::shape::Shape;
 use crate::ir::{NodeId, Place};
 
+/// The index of no workgroup: a launch has fewer than 2^64 invocations.
+const NOBODY: u64 = u64::MAX;
+
 /// Watches for out-of-bounds accesses, races, reads of unwritten shared memory and divergent barriers.
-#[derive(Default)]
 pub(super) struct Sanitizer {
-    /// Whether the points of a domain, each on its own, stand for workgroups.
-    domain: bool,
-    buffers: HashMap<Location, Shadow>,
-    /// By workgroup in flight.
-    shared: HashMap<u64, HashMap<Location, Shadow>>,
+    /// Invocations of a workgroup; of a domain, whose points are on their own, 1.
+    lanes: u64,
+    /// By buffer: whether the program writes it at all, and its shadows.
+    buffers: Vec<(bool, Pages)>,
+    /// Words of shared memory.
+    shared_words: usize,
+    /// The shadows of the shared memory of the workgroup that made the last access.
+    shared: (u64, Vec<Shadow>),
+    /// Those of the other workgroups in flight.
+    others: BTreeMap<u64, Vec<Shadow>>,
     /// One report for each kind of finding at each place.
     reports: BTreeMap<(u8, NodeId, Option<NodeId>), Report>,
 }
 
-/// An element of an array.
-type Location = (Place, usize);
-
-/// An access that later ones may conflict with.
-#[derive(Clone, Copy, PartialEq)]
-struct Past {
-    node: NodeId,
-    invocation: u64,
-    group: u64,
-    interval: u32,
-    grid: u32,
-}
-
-/// The accesses of one kind to an element that a later conflicting access has to be compared with: the
-/// last one, the last one of another invocation of its workgroup, and the last one of another workgroup.
-/// Intervals only grow within a workgroup, so whatever these three are ordered before, all are.
-#[derive(Clone, Copy, Default)]
-struct Recent {
-    last: Option<Past>,
-    other_lane: Option<Past>,
-    other_group: Option<Past>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Shadow {
-    /// Unordered plain writes are reported when they happen, so that the last one is enough.
-    write: Option<Past>,
-    reads: Recent,
-    atomics: Recent,
-}
-
-impl Past {
-    fn races_with(&self, now: &Self) -> bool {
-        self.invocation != now.invocation
-            && self.grid == now.grid
-            && (self.group != now.group || self.interval == now.interval)
-    }
-}
-
-impl Recent {
-    fn add(&mut self, now: Past) {
-        match self.last {
-            Some(last) if last.group != now.group => {
-                let before = self.other_group.filter(|p| p.group == now.group);
-                self.other_lane = before.filter(|p| p.invocation != now.invocation);
-                self.other_group = Some(last);
-            }
-            Some(last) if last.invocation != now.invocation => self.other_lane = Some(last),
-            _ => {}
-        }
-        self.last = Some(now);
-    }
-
-    fn racing(&self, now: &Past) -> Option<Past> {
-        [self.last, self.other_lane, self.other_group].into_iter().flatten().find(|p| p.races_with(now))
-    }
-}
-
 impl Sanitizer {
-    pub(super) fn new(domain: bool) -> Self {
-        Self { domain, ..Self::default() }
+    pub(super) fn new(code: &Code, shape: &Shape) -> Self {
+        let is_buffer = |array: &&Array| matches!(array.place, Place::Buffer(_));
+        let buffers = code.arrays.iter().filter(is_buffer).count();
+        let mut sanitizer = Self {
+            lanes: if shape.domain { 1 } else { u64::from(shape.lanes).max(1) },
+            buffers: vec![(false, Pages::default()); buffers],
+            shared_words: code.shared_words,
+            shared: (NOBODY, vec![Shadow::NEW; code.shared_words]),
+            others: BTreeMap::new(),
+            reports: BTreeMap::new(),
+        };
+        for instr in &code.instrs {
+            if let Instr::Store { spot, .. } | Instr::Atomic { spot, .. } = instr {
+                if let Some((written, _)) = sanitizer.buffers.get_mut(spot.array as usize) {
+                    *written = true;
+                }
+            }
+        }
+        sanitizer
     }
 
     pub(super) fn into_reports(self) -> Vec<Report> {
@@ -95,44 +60,45 @@ impl Sanitizer {
         self.reports.entry(key).or_insert(new).times += 1;
     }
 
-    fn races(&mut self, location: Location, access: &Access) {
-        let Access { node, kind, invocation, group, intervals } = *access;
-        let is_shared = matches!(location.0, Place::Shared(_));
-        let interval = if is_shared { intervals.shared } else { intervals.buffers };
-        let shadows = if is_shared { self.shared.entry(group).or_default() } else { &mut self.buffers };
-        let shadow = shadows.entry(location).or_default();
-        let unwritten = kind == Kind::Load && shadow.write.is_none() && shadow.atomics.last.is_none();
-        let group = if self.domain { invocation } else { group };
-        let racing = shadow.add(kind, Past { node, invocation, group, interval, grid: intervals.grid });
-        let (place, element) = (location.0, location.1 as u64);
-        if is_shared && unwritten {
-            self.report(node, invocation, Finding::Unwritten { place, element });
+    /// The shadows of a workgroup's shared memory.
+    fn shared(&mut self, group: u64) -> &mut [Shadow] {
+        if self.shared.0 != group {
+            match self.others.remove(&group) {
+                None if self.shared.0 == NOBODY => self.shared.0 = group,
+                found => {
+                    let next = found.unwrap_or_else(|| vec![Shadow::NEW; self.shared_words]);
+                    let (last, shadows) = std::mem::replace(&mut self.shared, (group, next));
+                    if last != NOBODY {
+                        self.others.insert(last, shadows);
+                    }
+                }
+            }
         }
-        if let Some(past) = racing {
-            let finding =
-                Finding::Race { place, element, other: past.node, other_invocation: past.invocation };
-            self.report(node, invocation, finding);
-        }
+        &mut self.shared.1
     }
-}
 
-impl Shadow {
-    /// Adds an access; returns an earlier one that it races with.
-    fn add(&mut self, kind: Kind, now: Past) -> Option<Past> {
-        let write = self.write.filter(|w| w.races_with(&now));
-        match kind {
-            Kind::Load => {
-                self.reads.add(now);
-                write.or_else(|| self.atomics.racing(&now))
+    fn races(&mut self, array: &Array, element: usize, access: &Access) {
+        let Access { node, kind, invocation, group, intervals } = *access;
+        let (lanes, place) = (self.lanes, array.place);
+        let past = |interval| Past { node, interval, grid: intervals.grid, invocation };
+        let racing = if matches!(place, Place::Shared(_)) {
+            let shadow = &mut self.shared(group)[array.offset + element];
+            let unwritten = kind == Kind::Load && shadow.unwritten();
+            let racing = shadow.add(kind, past(intervals.shared), lanes);
+            if unwritten {
+                self.report(node, invocation, Finding::Unwritten { place, element: element as u64 });
             }
-            Kind::Atomic => {
-                self.atomics.add(now);
-                write.or_else(|| self.reads.racing(&now))
+            racing
+        } else {
+            match self.buffers.get_mut(array.offset) {
+                Some((true, pages)) => pages.at(element).add(kind, past(intervals.buffers), lanes),
+                // What nothing writes has no races.
+                _ => None,
             }
-            Kind::Store => {
-                self.write = Some(now);
-                write.or_else(|| self.atomics.racing(&now)).or_else(|| self.reads.racing(&now))
-            }
+        };
+        if let Some(past) = racing {
+            let (element, other, other_invocation) = (element as u64, past.node, past.invocation);
+            self.report(node, invocation, Finding::Race { place, element, other, other_invocation });
         }
     }
 }
@@ -142,19 +108,24 @@ impl Observer for Sanitizer {
 
     fn end(&mut self, group: u64) {
         // The next workgroup's shared memory is other memory.
-        self.shared.remove(&group);
+        if self.shared.0 == group {
+            self.shared.1.fill(Shadow::NEW);
+            self.shared.0 = NOBODY;
+        } else {
+            self.others.remove(&group);
+        }
     }
 
     fn access(&mut self, spot: &Spot<'_>, access: Access) {
         let (node, invocation) = (access.node, access.invocation);
-        let place = spot.array.place;
-        let Some(element) = spot.element else {
-            let index = spot.int.number(spot.index);
-            self.report(node, invocation, Finding::OutOfBounds { place, index, length: spot.array.len });
-            return;
-        };
-        if !matches!(place, Place::Private(_)) {
-            self.races((place, element), &access);
+        let array = spot.array;
+        match spot.element {
+            None => {
+                let (place, index) = (array.place, spot.int.number(spot.index));
+                self.report(node, invocation, Finding::OutOfBounds { place, index, length: array.len });
+            }
+            Some(_) if matches!(array.place, Place::Private(_)) => {}
+            Some(element) => self.races(array, element, &access),
         }
     }
 
