@@ -12,6 +12,7 @@ use crate::acquire::{self, AdapterReport, Choice, Request};
 use crate::cache::DEFAULT_LIMIT;
 use crate::core::Core;
 use crate::env::{DumpSettings, Settings};
+use crate::generation::MemoryLimits;
 use crate::lifecycle::{Lifecycle, Opening};
 use crate::optimizer::Interfaces;
 use crate::raw;
@@ -49,6 +50,7 @@ pub struct WgpuBackendBuilder {
     dump_descriptors: Option<PathBuf>,
     dump_phases: Option<PathBuf>,
     capture_failures: Option<PathBuf>,
+    limits: MemoryLimits,
 }
 
 impl WgpuBackendBuilder {
@@ -109,6 +111,15 @@ impl WgpuBackendBuilder {
         self
     }
 
+    /// Opens the device with lower limits than its adapter has, in bytes: for tests of what happens at them, where
+    /// memory is short.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn limit_memory(mut self, max_buffer_bytes: u64, max_storage_binding_bytes: u64) -> Self {
+        self.limits = MemoryLimits { buffer: max_buffer_bytes, binding: max_storage_binding_bytes };
+        self
+    }
+
     /// Opens the adapter.
     ///
     /// # Errors
@@ -124,6 +135,7 @@ impl WgpuBackendBuilder {
             timestamps: self.timestamps.unwrap_or(settings.timestamps),
             cache_dir: self.cache_dir.or(settings.cache_dir),
             cache_limit: self.cache_limit.unwrap_or(DEFAULT_LIMIT),
+            limits: self.limits,
             dumps: DumpSettings {
                 descriptors: self.dump_descriptors.or(settings.dumps.descriptors),
                 phases: self.dump_phases.or(settings.dumps.phases),

@@ -36,14 +36,17 @@ pub(crate) fn pipeline(
         return Ok(pipeline);
     }
     trace::found(&span, "miss");
+    // Which buffers are bound in windows is decided for each launch.
+    let first = CompileOptions { launch_contract: true, windows: Vec::new(), ..options.clone() };
     let pipeline = WgpuPipeline {
         owner: core.lasting.owner,
         generation: core.generation.number,
         program: program.clone(),
         options: Some(options.clone()),
-        plain: Arc::new(build(core, program, &CompileOptions { launch_contract: true, ..options.clone() })?),
+        plain: Arc::new(build(core, program, &first)?),
         others: Arc::default(),
         indirect: Arc::default(),
+        windowed: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))
@@ -142,6 +145,7 @@ fn family_key(core: &Core, subject: Subject<'_>) -> [u8; 32] {
         fold_grid: false,
         launch_contract: false,
         indirect: false,
+        windows: Vec::new(),
         ..subject.options.clone()
     };
     cached_under(core, subject.program, &options)

@@ -9,7 +9,7 @@ use crate::buffer::{Kind, Pool, PoolBuffer, Readback, Staging};
 use crate::builtin::Builtins;
 use crate::completion::{Ended, InFlight};
 use crate::env::Settings;
-use crate::generation::Generation;
+use crate::generation::{Generation, MemoryLimits};
 use crate::kernel::{BindGroups, Binding, Bound, Code, Kernel, load};
 use crate::seam::{Fault, Site};
 use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBackend};
@@ -18,7 +18,7 @@ use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBacke
 fn open() -> Arc<Generation> {
     let Settings { adapter_index, allow_software, .. } = Settings::from_env().unwrap();
     let (candidate, _) = acquire::select(&Request { adapter_index, allow_software }).unwrap();
-    Generation::open(&candidate, wgpu::Features::empty(), Arc::default()).unwrap()
+    Generation::open(&candidate, wgpu::Features::empty(), MemoryLimits::default(), Arc::default()).unwrap()
 }
 
 const TRIPLE: &str = "
@@ -65,8 +65,11 @@ impl Bench {
         let (a, b) = (self.storage(input.len() as u64), self.storage(output_bytes));
         let staging = Staging::new(g, &self.pool, &[input]).unwrap();
         let readback = Readback::new(g, &self.pool, [(0, output_bytes)]).unwrap();
-        let bound =
-            [Bound { buffer: &a, bytes: input.len() as u64 }, Bound { buffer: &b, bytes: output_bytes }];
+        let bound = [(&a, input.len() as u64), (&b, output_bytes)].map(|(buffer, bytes)| Bound {
+            buffer,
+            offset: 0,
+            bytes,
+        });
         let group = self.groups.get(g, kernel, &bound).unwrap();
         let ended = Ended::default();
         let submission = g

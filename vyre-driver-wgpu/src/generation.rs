@@ -93,14 +93,39 @@ fn useful_features(api: wgpu::Backend) -> Features {
         | Features::PIPELINE_CACHE
 }
 
+/// The bytes that a device is opened with for a buffer and for a storage binding, where its adapter has more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryLimits {
+    pub(crate) buffer: u64,
+    pub(crate) binding: u64,
+}
+
+impl Default for MemoryLimits {
+    fn default() -> Self {
+        Self { buffer: u64::MAX, binding: u64::MAX }
+    }
+}
+
+impl MemoryLimits {
+    fn lower(self, limits: wgpu::Limits) -> wgpu::Limits {
+        wgpu::Limits {
+            max_buffer_size: limits.max_buffer_size.min(self.buffer),
+            max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size.min(self.binding),
+            ..limits
+        }
+    }
+}
+
 impl Generation {
     /// Opens the adapter with every limit and every useful feature that it has, but for those withheld.
     pub(crate) fn open(
         candidate: &Candidate,
         withheld: Features,
+        limits: MemoryLimits,
         seam: Arc<Seam>,
     ) -> Result<Arc<Self>, BackendError> {
-        Self::open_with(candidate, useful_features(candidate.adapter.get_info().backend) - withheld, seam)
+        let features = useful_features(candidate.adapter.get_info().backend) - withheld;
+        Self::open_with(candidate, features, limits, seam)
     }
 
     /// Opens the adapter with every limit and those of the features that it has. Experimental ones are for
@@ -108,6 +133,7 @@ impl Generation {
     pub(crate) fn open_with(
         candidate: &Candidate,
         features: Features,
+        limits: MemoryLimits,
         seam: Arc<Seam>,
     ) -> Result<Arc<Self>, BackendError> {
         let adapter: &Adapter = &candidate.adapter;
@@ -116,7 +142,7 @@ impl Generation {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("vyre"),
             required_features: adapter.features() & features,
-            required_limits: adapter.limits(),
+            required_limits: limits.lower(adapter.limits()),
             experimental_features: if experimental {
                 trusted::experimental()
             } else {

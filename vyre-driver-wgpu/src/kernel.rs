@@ -147,7 +147,7 @@ impl Kernel {
 /// A cached bind group keeps its buffers alive; when the pool destroys a buffer, the groups that name it go.
 #[derive(Debug)]
 pub(crate) struct BindGroups {
-    /// Key: the kernel, then identity and bound length of each buffer.
+    /// Key: the kernel, then identity and bound length of each buffer. The kernel's binding tells the offset.
     cache: Lru<Arc<[u64]>, wgpu::BindGroup>,
 }
 
@@ -155,6 +155,8 @@ pub(crate) struct BindGroups {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound<'a> {
     pub(crate) buffer: &'a PoolBuffer,
+    /// Where they start: a multiple of the device's alignment.
+    pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
 
@@ -235,7 +237,7 @@ fn create(
             binding,
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer: bound.buffer.buffer(),
-                offset: 0,
+                offset: bound.offset,
                 size: std::num::NonZero::new(bound.size(generation)),
             }),
         })

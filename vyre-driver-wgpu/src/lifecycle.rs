@@ -17,7 +17,7 @@ use crate::cache::Disk;
 use crate::core::{Core, Lasting};
 use crate::dump::Dumps;
 use crate::env::DumpSettings;
-use crate::generation::{Cause, GRACE, Generation};
+use crate::generation::{Cause, GRACE, Generation, MemoryLimits};
 use crate::probe;
 use crate::profile::profile_of;
 use crate::seam::{Fault, Seam, Site};
@@ -40,6 +40,7 @@ pub(crate) struct Opening {
     pub(crate) cache_dir: Option<PathBuf>,
     /// The most bytes that the cache directory may hold.
     pub(crate) cache_limit: u64,
+    pub(crate) limits: MemoryLimits,
     pub(crate) dumps: DumpSettings,
 }
 
@@ -59,7 +60,14 @@ pub(crate) struct Lifecycle {
     pub(crate) seam: Arc<Seam>,
     /// The adapter's, in the list of all.
     pub(crate) index: usize,
-    withheld: Features,
+    withheld: Withheld,
+}
+
+/// What an adapter has and a device is opened without.
+#[derive(Clone, Copy, Debug)]
+struct Withheld {
+    features: Features,
+    limits: MemoryLimits,
 }
 
 impl Lifecycle {
@@ -73,7 +81,8 @@ impl Lifecycle {
         let clock = Features::TIMESTAMP_QUERY
             | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
             | Features::TIMESTAMP_QUERY_INSIDE_PASSES;
-        let withheld = if settings.timestamps { Features::empty() } else { clock };
+        let features = if settings.timestamps { Features::empty() } else { clock };
+        let withheld = Withheld { features, limits: settings.limits };
         let (generation, profile) = generation(candidate, withheld, &seam)?;
         lasting.residents.renew(generation.number, |_| Err(shut_down()))?;
         let (info, limits) = (generation.info.clone(), generation.limits.clone());
@@ -179,10 +188,10 @@ pub(crate) fn shut_down() -> BackendError {
 
 fn generation(
     candidate: &Candidate,
-    withheld: Features,
+    withheld: Withheld,
     seam: &Arc<Seam>,
 ) -> Result<(Arc<Generation>, DeviceProfile), BackendError> {
-    let generation = Generation::open(candidate, withheld, Arc::clone(seam))?;
+    let generation = Generation::open(candidate, withheld.features, withheld.limits, Arc::clone(seam))?;
     let profile = profile_of(&generation, probe::quirks(&generation)?);
     Ok((generation, profile))
 }

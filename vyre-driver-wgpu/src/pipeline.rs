@@ -1,7 +1,8 @@
 //! A compiled program on this backend.
 
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use vyre_driver::{BackendError, BackendInstance, CompiledPipeline};
 use vyre_foundation::check::Checked;
@@ -85,6 +86,66 @@ pub(crate) struct Variant {
     pub(crate) guarded: bool,
 }
 
+/// A form that is kept with the pipeline, or one that others may replace there.
+#[derive(Debug)]
+pub(crate) enum FormRef<'p> {
+    Kept(&'p Form),
+    Shared(Arc<Form>),
+}
+
+impl Deref for FormRef<'_> {
+    type Target = Form;
+
+    fn deref(&self) -> &Form {
+        match self {
+            Self::Kept(form) => form,
+            Self::Shared(form) => form,
+        }
+    }
+}
+
+/// The forms for buffers that are bound as several windows, the last used at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Windowed(Mutex<Vec<(CompileOptions, Arc<Form>)>>);
+
+/// How many of them are kept. Each number of windows of each buffer is another.
+const MOST_WINDOWED: usize = 32;
+
+impl Windowed {
+    fn lock(&self) -> MutexGuard<'_, Vec<(CompileOptions, Arc<Form>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The form of these options, made by `compile` if it is not there.
+    fn get(
+        &self,
+        options: CompileOptions,
+        compile: impl FnOnce(&CompileOptions) -> Result<Form, BackendError>,
+    ) -> Result<Arc<Form>, BackendError> {
+        let find = |forms: &mut Vec<(CompileOptions, Arc<Form>)>| {
+            let position = forms.iter().rposition(|(known, _)| *known == options)?;
+            let found = forms.remove(position);
+            let form = Arc::clone(&found.1);
+            forms.push(found);
+            Some(form)
+        };
+        if let Some(form) = find(&mut self.lock()) {
+            return Ok(form);
+        }
+        let made = Arc::new(compile(&options)?);
+        let mut forms = self.lock();
+        // Of two threads that compiled it, both use the first.
+        if let Some(form) = find(&mut forms) {
+            return Ok(form);
+        }
+        if forms.len() >= MOST_WINDOWED {
+            forms.remove(0);
+        }
+        forms.push((options, Arc::clone(&made)));
+        Ok(made)
+    }
+}
+
 /// A program that this backend has compiled.
 ///
 /// Its first form dispatches the grid as it is and may rest on a launch contract. The others, one of them for
@@ -100,6 +161,7 @@ pub struct WgpuPipeline {
     /// The folded one, the guarded one, and the one that is both.
     pub(crate) others: Arc<[OnceLock<Form>; 3]>,
     pub(crate) indirect: Arc<OnceLock<Form>>,
+    pub(crate) windowed: Arc<Windowed>,
     /// Where `compile_persistent` made it: its launches.
     pub(crate) persistent: Option<Persistent>,
 }
@@ -115,6 +177,7 @@ impl WgpuPipeline {
             plain: Arc::clone(&self.plain),
             others: Arc::clone(&self.others),
             indirect: Arc::clone(&self.indirect),
+            windowed: Arc::clone(&self.windowed),
             persistent: Some(persistent),
         }
     }
@@ -123,21 +186,32 @@ impl WgpuPipeline {
         self.persistent.as_ref()
     }
 
-    /// A form, made by `compile` if it does not exist yet.
+    /// A form, made by `compile` if it does not exist yet. `windows` says as how many windows each buffer is bound;
+    /// without any, all are bound whole.
     pub(crate) fn form(
         &self,
         variant: Variant,
+        windows: &[u32],
         compile: impl FnOnce(&CompileOptions) -> Result<Form, BackendError>,
-    ) -> Result<&Form, BackendError> {
+    ) -> Result<FormRef<'_>, BackendError> {
         let [folded, guarded, both] = &*self.others;
+        let other = |options: &CompileOptions| CompileOptions {
+            fold_grid: variant.folded,
+            launch_contract: !variant.guarded,
+            windows: windows.to_vec(),
+            ..options.clone()
+        };
+        if let (false, Some(options)) = (windows.is_empty(), &self.options) {
+            return Ok(FormRef::Shared(self.windowed.get(other(options), compile)?));
+        }
         let cell = match (variant.folded, variant.guarded) {
-            (false, false) => return Ok(&self.plain),
+            (false, false) => return Ok(FormRef::Kept(&self.plain)),
             (true, false) => folded,
             (false, true) => guarded,
             (true, true) => both,
         };
         if let Some(made) = cell.get() {
-            return Ok(made);
+            return Ok(FormRef::Kept(made));
         }
         let Some(options) = &self.options else {
             return Err(BackendError::Config {
@@ -146,13 +220,9 @@ impl WgpuPipeline {
                     .to_owned(),
             });
         };
-        let made = compile(&CompileOptions {
-            fold_grid: variant.folded,
-            launch_contract: !variant.guarded,
-            ..options.clone()
-        })?;
+        let made = compile(&other(options))?;
         // Of two threads that compiled it, both use the first.
-        Ok(cell.get_or_init(|| made))
+        Ok(FormRef::Kept(cell.get_or_init(|| made)))
     }
 }
 
@@ -161,13 +231,15 @@ impl WgpuPipeline {
     /// launch. That of a program with counts of its own is its first.
     pub(crate) fn indirect(
         &self,
+        windows: &[u32],
         compile: impl FnOnce(&CompileOptions) -> Result<Form, BackendError>,
-    ) -> Result<&Form, BackendError> {
+    ) -> Result<FormRef<'_>, BackendError> {
         let counts = |field: &LaunchField| matches!(field, LaunchField::WorkgroupCount(_));
         let reads = self.plain.first().descriptor().launch.fields.iter().any(counts);
         let own = matches!(self.program.launch(), Launch::Indirect { .. });
-        if self.plain.schedule().is_none() && (own || !reads && self.options.is_none()) {
-            return Ok(&self.plain);
+        let fits = own && windows.is_empty() || !reads && self.options.is_none();
+        if self.plain.schedule().is_none() && fits {
+            return Ok(FormRef::Kept(&self.plain));
         }
         let Some(options) = &self.options else {
             return Err(BackendError::Config {
@@ -175,12 +247,21 @@ impl WgpuPipeline {
                 why: "they are in a buffer, but the pipeline's code takes them from the host".to_owned(),
             });
         };
-        if let Some(indirect) = self.indirect.get() {
-            return Ok(indirect);
+        let options = CompileOptions {
+            indirect: true,
+            launch_contract: false,
+            windows: windows.to_vec(),
+            ..options.clone()
+        };
+        if !windows.is_empty() {
+            return Ok(FormRef::Shared(self.windowed.get(options, compile)?));
         }
-        let made = compile(&CompileOptions { indirect: true, launch_contract: false, ..options.clone() })?;
+        if let Some(indirect) = self.indirect.get() {
+            return Ok(FormRef::Kept(indirect));
+        }
+        let made = compile(&options)?;
         // Of two threads that compiled it, both use the first.
-        Ok(self.indirect.get_or_init(|| made))
+        Ok(FormRef::Kept(self.indirect.get_or_init(|| made)))
     }
 }
 

@@ -86,6 +86,7 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
         plain: Arc::new(Form::one(Compiled::new(kernel, descriptor))),
         others: Arc::default(),
         indirect: Arc::default(),
+        windowed: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))
@@ -169,6 +170,7 @@ fn interface_descriptor(workgroup_size: u32) -> KernelDescriptor {
         access,
         atomic: false,
         vector: 1,
+        window: None,
     };
     KernelDescriptor {
         name: ENTRY.to_owned(),

@@ -10,7 +10,7 @@ use wgpu::{AdapterInfo, Features};
 
 use crate::acquire;
 use crate::core::{Core, Lasting};
-use crate::generation::Generation;
+use crate::generation::{Generation, MemoryLimits};
 use crate::profile::profile_of;
 use crate::raw;
 use crate::seam::Seam;
@@ -61,14 +61,15 @@ fn run(info: &AdapterInfo, index: usize) -> Tiles {
         Ok(_) => return Tiles::Absent,
         Err(error) => return Tiles::Broken(error.to_string()),
     };
-    let product = Generation::open_with(&candidate, features, Arc::new(Seam::default()))
-        .map_err(|error| error.to_string())
-        .and_then(|generation| {
-            let profile = profile_of(&generation, Quirks::default());
-            let core = Arc::new(Core::new(Lasting::new(), generation, profile));
-            raw::dispatch(&core, SHADER, &factors(), 4 * SIDE * SIDE, INVOCATIONS)
-                .map_err(|error| error.to_string())
-        });
+    let product =
+        Generation::open_with(&candidate, features, MemoryLimits::default(), Arc::new(Seam::default()))
+            .map_err(|error| error.to_string())
+            .and_then(|generation| {
+                let profile = profile_of(&generation, Quirks::default());
+                let core = Arc::new(Core::new(Lasting::new(), generation, profile));
+                raw::dispatch(&core, SHADER, &factors(), 4 * SIDE * SIDE, INVOCATIONS)
+                    .map_err(|error| error.to_string())
+            });
     match product {
         Ok(bytes) => judge(&bytes),
         Err(why) => Tiles::Broken(why),

@@ -70,6 +70,7 @@ impl Bindings {
                 // Elements that share a word are stored by atomics on the word.
                 atomic: usage.atomic || packed && usage.stored,
                 vector: 1,
+                window: None,
             });
         }
         let array = |array: &ir::Array, atomic: bool, zero: bool| ArrayDecl {
@@ -96,6 +97,7 @@ impl Bindings {
             access,
             atomic,
             vector: 1,
+            window: None,
         };
         if launch_data {
             self.bindings.push(words("launch_data", Role::LaunchData, Access::Uniform, false));

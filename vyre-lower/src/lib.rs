@@ -17,6 +17,7 @@ mod prologue;
 mod trap;
 mod types;
 mod vectorise;
+mod windows;
 mod writer;
 
 pub use error::LowerError;

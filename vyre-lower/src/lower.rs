@@ -22,6 +22,7 @@ use crate::place::Placement;
 use crate::trap::TripCounter;
 use crate::types;
 use crate::vectorise::{self, Vectorised};
+use crate::windows;
 use crate::writer::{COUNTS_BINDING, Refusal, SCRATCH_BINDING, TRAP_BINDING, Writer};
 
 /// The kernels of a program, and the order in which they run.
@@ -412,7 +413,11 @@ impl<'a, 'r> Lowering<'a, 'r> {
             needs,
             strict_float: options.ulp_budget == 0,
         };
-        Ok(verify(descriptor)?)
+        let whole = verify(descriptor)?;
+        match windows::counts(&whole, options, profile)? {
+            None => Ok(whole),
+            Some(counts) => Ok(verify(windows::split(&whole, &counts, profile.window_bytes()))?),
+        }
     }
 }
 

@@ -112,6 +112,9 @@ impl CompileRequest {
         if self.options.indirect {
             return refuse("indirect", "the driver decides it for each launch");
         }
+        if !self.options.windows.is_empty() {
+            return refuse("windows", "the driver decides it for each launch");
+        }
         match (self.program.launch(), self.options.workgroup_size) {
             (Launch::Workgroups { .. } | Launch::Indirect { .. }, Some(_)) => {
                 refuse("workgroup_size", "a workgroup launch has the author's size")

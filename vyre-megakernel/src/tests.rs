@@ -95,6 +95,7 @@ fn options_that_cannot_be_honoured_are_refused() {
     assert!(refused(&saxpy(), sized([0, 1, 1])));
     assert!(!refused(&saxpy(), sized([32, 1, 1])));
     assert!(refused(&saxpy(), CompileOptions { fold_grid: true, ..CompileOptions::default() }));
+    assert!(refused(&saxpy(), CompileOptions { windows: vec![1, 2], ..CompileOptions::default() }));
 }
 
 #[test]

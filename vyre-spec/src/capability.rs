@@ -152,6 +152,20 @@ pub struct DeviceProfile {
 }
 
 impl DeviceProfile {
+    /// Bytes of a window, as which a part of a buffer is bound that is too large for one binding: the largest power
+    /// of two that the device binds.
+    pub const fn window_bytes(&self) -> u64 {
+        match self.max_storage_binding_bytes {
+            0 => 1,
+            bytes => 1 << bytes.ilog2(),
+        }
+    }
+
+    /// As how many windows so many bytes of a buffer are bound; 1 where they are one binding.
+    pub const fn windows(&self, bytes: u64) -> u64 {
+        if bytes <= self.max_storage_binding_bytes { 1 } else { bytes.div_ceil(self.window_bytes()) }
+    }
+
     /// The profile of the reference machine: every type, generous limits, no quirks.
     pub fn reference() -> Self {
         Self {

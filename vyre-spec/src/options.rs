@@ -19,6 +19,11 @@ pub struct CompileOptions {
     /// Whether the workgroup counts are in device memory, unknown to the host. The driver sets it for launches
     /// that need it.
     pub indirect: bool,
+    /// As how many windows each buffer is bound, in declaration order: a buffer of more bytes than the device
+    /// binds at once is several bindings of [`DeviceProfile::window_bytes`](crate::DeviceProfile::window_bytes)
+    /// each, the last of what is left. Buffers beyond the end of the list, or with fewer than two, are bound
+    /// whole. The driver sets it for launches that need it.
+    pub windows: Vec<u32>,
 }
 
 impl Default for CompileOptions {
@@ -30,6 +35,7 @@ impl Default for CompileOptions {
             fold_grid: false,
             launch_contract: false,
             indirect: false,
+            windows: Vec::new(),
         }
     }
 }

@@ -23,14 +23,23 @@ pub(crate) fn key(program: &Program, options: &CompileOptions, profile: &DeviceP
 }
 
 fn encode_options(key: &mut Encoder, options: &CompileOptions) {
-    let CompileOptions { optimize, workgroup_size, ulp_budget, fold_grid, launch_contract, indirect } =
-        options;
+    let CompileOptions {
+        optimize,
+        workgroup_size,
+        ulp_budget,
+        fold_grid,
+        launch_contract,
+        indirect,
+        windows,
+    } = options;
     key.bool(*optimize);
     key.option(workgroup_size.as_ref(), |key, size| size.iter().for_each(|&n| key.u32(n)));
     key.u32(*ulp_budget);
     key.bool(*fold_grid);
     key.bool(*launch_contract);
     key.bool(*indirect);
+    key.u64(windows.len() as u64);
+    windows.iter().for_each(|&n| key.u32(n));
 }
 
 /// Feeds values to BLAKE3, each so that none can be taken for two.
@@ -136,6 +145,8 @@ mod tests {
             CompileOptions { fold_grid: true, ..plain() },
             CompileOptions { launch_contract: true, ..plain() },
             CompileOptions { indirect: true, ..plain() },
+            CompileOptions { windows: vec![2], ..plain() },
+            CompileOptions { windows: vec![1, 2], ..plain() },
         ];
         let mut keys = BTreeSet::new();
         let mut count = 0;
@@ -148,7 +159,7 @@ mod tests {
             }
         }
         assert_eq!(keys.len(), count);
-        assert_eq!(count, 2 * 8 * (27 + Capability::ALL.len()));
+        assert_eq!(count, 2 * 10 * (27 + Capability::ALL.len()));
     }
 
     #[test]

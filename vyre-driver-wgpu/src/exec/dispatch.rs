@@ -10,7 +10,7 @@ use vyre_spec::CompileOptions;
 use super::plan::{BufferIndex, Plan};
 use crate::compile;
 use crate::kernel::Bound;
-use crate::pipeline::{Compiled, Form, Variant, WgpuPipeline};
+use crate::pipeline::{Compiled, FormRef, Variant, WgpuPipeline};
 
 /// A dispatch, ready to encode.
 #[derive(Debug)]
@@ -38,14 +38,14 @@ impl<'p> Plan<'p> {
             return self.dispatch_indirect(command, counts);
         }
         let pipeline = self.own(command)?;
-        let buffers = self.bound(command)?;
+        let (buffers, windows) = self.bound(pipeline, command)?;
         let resolved = command.resolved()?;
-        let (form, grid) = self.form(pipeline, resolved)?;
+        let (form, grid) = self.form(pipeline, &windows, resolved)?;
         if grid.is_empty() {
             return Ok(());
         }
         if let Some(schedule) = form.schedule() {
-            return self.scheduled(command, form, schedule, &buffers, &grid);
+            return self.scheduled(command, &form, schedule, &buffers, &grid);
         }
         let compiled = form.first();
         let words = compiled.descriptor().launch.encode(resolved, &grid);
@@ -74,9 +74,19 @@ impl<'p> Plan<'p> {
         Ok(pipeline)
     }
 
-    /// The position of each bound buffer, by the program's buffer.
-    pub(super) fn bound(&mut self, command: &DispatchCommand) -> Result<Vec<BufferIndex>, BackendError> {
-        let limit = self.core.profile.max_storage_binding_bytes;
+    /// The position of each bound buffer, by the program's buffer, and as how many windows each is bound: none if all
+    /// are bound whole.
+    pub(super) fn bound(
+        &mut self,
+        pipeline: &WgpuPipeline,
+        command: &DispatchCommand,
+    ) -> Result<(Vec<BufferIndex>, Vec<u32>), BackendError> {
+        let profile = &self.core.profile;
+        let limit = profile.max_storage_binding_bytes;
+        let alignment = u64::from(self.core.generation.limits.min_storage_buffer_offset_alignment);
+        // Code of the caller's, or of a payload, has no other form.
+        let has_windows = pipeline.options.is_some() && profile.window_bytes() >= alignment;
+        let mut windows = Vec::new();
         let mut indices = Vec::with_capacity(command.bindings().len());
         for (i, binding) in command.bindings().iter().enumerate() {
             let index = self.resolve(binding.buffer)?;
@@ -85,7 +95,12 @@ impl<'p> Plan<'p> {
                 let what = "a binding";
                 return Err(BackendError::OutOfRange { what, offset: 0, bytes: binding.len, len });
             }
-            if binding.len > limit {
+            if binding.len > limit && has_windows {
+                windows.resize(command.bindings().len(), 1);
+                if let Some(count) = windows.get_mut(i) {
+                    *count = u32::try_from(profile.windows(binding.len)).unwrap_or(u32::MAX);
+                }
+            } else if binding.len > limit {
                 let buffers = command.pipeline().program().buffers();
                 let name = buffers.get(i).map_or("", |buffer| &buffer.name);
                 let what = format!("the size in bytes of buffer `{name}`");
@@ -93,15 +108,16 @@ impl<'p> Plan<'p> {
             }
             indices.push(index);
         }
-        Ok(indices)
+        Ok((indices, windows))
     }
 
     /// The form of the pipeline that can run the launch, and its grid.
     fn form(
         &self,
         pipeline: &'p WgpuPipeline,
+        windows: &[u32],
         resolved: &ResolvedLaunch,
-    ) -> Result<(&'p Form, Grid), BackendError> {
+    ) -> Result<(FormRef<'p>, Grid), BackendError> {
         let core = self.core;
         let most = core.profile.max_workgroups_per_axis;
         let guarded = !pipeline.plain.holds(resolved);
@@ -109,13 +125,14 @@ impl<'p> Plan<'p> {
             core.guarded_variants.fetch_add(u64::from(guarded), Ordering::Relaxed);
             compile::build(core, &pipeline.program, options)
         };
-        let form = pipeline.form(Variant { folded: false, guarded }, build)?;
+        let form = pipeline.form(Variant { folded: false, guarded }, windows, build)?;
         let grid = form.first().descriptor().grid(resolved, most)?;
         if !grid.needs_folding {
             return Ok((form, grid));
         }
-        let folded = pipeline.form(Variant { folded: true, guarded }, build)?;
-        Ok((folded, folded.first().descriptor().grid(resolved, most)?))
+        let folded = pipeline.form(Variant { folded: true, guarded }, windows, build)?;
+        let grid = folded.first().descriptor().grid(resolved, most)?;
+        Ok((folded, grid))
     }
 
     pub(super) fn group(
@@ -138,14 +155,21 @@ impl<'p> Plan<'p> {
         let bound = bindings.iter().filter_map(|binding| {
             let (index, bytes) = match binding.role {
                 Role::Buffer(id) => {
-                    (buffers.get(id.index()).copied()?, command.bindings().get(id.index())?.len)
+                    let (index, len) =
+                        (buffers.get(id.index()).copied()?, command.bindings().get(id.index())?.len);
+                    if let Some(window) = binding.window {
+                        let offset = window.start();
+                        let bytes = len.saturating_sub(offset).min(window.bytes);
+                        return Some(Bound { buffer: self.pool_buffer(index), offset, bytes });
+                    }
+                    (index, len)
                 }
                 Role::Trap => (trap?, self.len(trap?)),
                 Role::LaunchData => (data?, self.len(data?)),
                 Role::Counts => (self.counts?, self.len(self.counts?)),
                 Role::Scratch => (self.scratch?, self.len(self.scratch?)),
             };
-            Some(Bound { buffer: self.pool_buffer(index), bytes })
+            Some(Bound { buffer: self.pool_buffer(index), offset: 0, bytes })
         });
         let bound: Vec<_> = bound.collect();
         self.core.groups.get(&self.core.generation, &compiled.kernel, &bound)

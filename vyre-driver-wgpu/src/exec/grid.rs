@@ -33,7 +33,7 @@ impl<'p> Plan<'p> {
     pub(super) fn scheduled(
         &mut self,
         command: &'p DispatchCommand,
-        form: &'p Form,
+        form: &Form,
         schedule: &Schedule,
         buffers: &[BufferIndex],
         grid: &Grid,
@@ -60,7 +60,7 @@ impl<'p> Plan<'p> {
     fn part(
         &mut self,
         command: &'p DispatchCommand,
-        form: &'p Form,
+        form: &Form,
         buffers: &[BufferIndex],
         grid: &Grid,
         (kernel, vars): (usize, &[Value]),

@@ -20,10 +20,10 @@ impl<'p> Plan<'p> {
         counts: Span,
     ) -> Result<(), BackendError> {
         let pipeline = self.own(command)?;
-        let buffers = self.bound(command)?;
+        let (buffers, windows) = self.bound(pipeline, command)?;
         let source = self.resolve_span(counts, "the workgroup counts")?;
         let core = self.core;
-        let form = pipeline.indirect(|options| compile::build(core, &pipeline.program, options))?;
+        let form = pipeline.indirect(&windows, |options| compile::build(core, &pipeline.program, options))?;
         let compiled = form.first();
         let checked = self.hold(12)?;
         let record = self.trap()?;

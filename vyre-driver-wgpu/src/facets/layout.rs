@@ -17,6 +17,9 @@ pub(super) fn encode(kernel: &KernelDescriptor) -> Result<Vec<u8>, &'static str>
     out.u8(u8::from(kernel.grid.folded));
     out.u32(kernel.bindings.len() as u32);
     for binding in &kernel.bindings {
+        if binding.window.is_some() {
+            return Err("a buffer that is bound in windows");
+        }
         out.string(binding.name.as_bytes());
         let (role, id) = match binding.role {
             Role::Buffer(id) => (0, id.raw()),
@@ -112,7 +115,15 @@ fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecErro
         let Some(access) = Access::ALL.into_iter().find(|known| *known as u8 == access) else {
             return malformed(at, "an unknown access");
         };
-        bindings.push(Binding { name, role, element, access, atomic: reader.flag()?, vector: 1 });
+        bindings.push(Binding {
+            name,
+            role,
+            element,
+            access,
+            atomic: reader.flag()?,
+            vector: 1,
+            window: None,
+        });
     }
     let immediates = reader.flag()?;
     let mut fields = Vec::new();

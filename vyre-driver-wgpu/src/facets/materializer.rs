@@ -125,6 +125,7 @@ fn pipeline(
         plain: Arc::new(Form::one(plain)),
         others: Arc::new([OnceLock::from(Form::one(folded)), OnceLock::new(), OnceLock::new()]),
         indirect: Arc::default(),
+        windowed: Arc::default(),
         persistent: None,
     }))
 }

@@ -82,13 +82,14 @@ mod tests {
             change(&mut changed);
             keys.push(feature_key("a", "1", &changed, &options));
         }
-        let compile: [fn(&mut CompileOptions); 6] = [
+        let compile: [fn(&mut CompileOptions); 7] = [
             |o| o.optimize = !o.optimize,
             |o| o.workgroup_size = Some([64, 1, 1]),
             |o| o.ulp_budget = 1,
             |o| o.fold_grid = true,
             |o| o.launch_contract = !o.launch_contract,
             |o| o.indirect = !o.indirect,
+            |o| o.windows.push(2),
         ];
         for change in compile {
             let mut changed = options.clone();

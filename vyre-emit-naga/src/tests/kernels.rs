@@ -25,6 +25,7 @@ fn saxpy(immediates: bool) -> Kernel {
             access: Access::Uniform,
             atomic: false,
             vector: 1,
+            window: None,
         });
     }
     let i = k.global_x();
@@ -130,6 +131,7 @@ fn atomics_privates_and_locals() {
         access: Access::ReadWrite,
         atomic: true,
         vector: 1,
+        window: None,
     });
     let trap = vyre_lower::kernel::Place::Binding(2);
     let tile = k.shared(U32, 8, true);

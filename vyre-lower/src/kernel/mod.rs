@@ -69,6 +69,25 @@ pub struct Binding {
     /// Elements of the vectors that it is declared as an array of, 1 or 4; its memory is whole vectors.
     /// Single elements of it are addressed as ever.
     pub vector: u32,
+    /// The part of the buffer that is bound, if it is not all of it. The windows of a buffer are bindings one
+    /// after the other.
+    pub window: Option<Window>,
+}
+
+/// A part of a buffer that is too large to be bound whole. Indices of accesses to it count from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// Which one, from 0.
+    pub index: u32,
+    /// Bytes of each window of the buffer but the last, which has what is left: a power of two.
+    pub bytes: u64,
+}
+
+impl Window {
+    /// Where it starts in the buffer, in bytes.
+    pub const fn start(self) -> u64 {
+        self.bytes.saturating_mul(self.index as u64)
+    }
 }
 
 /// What a binding is for.

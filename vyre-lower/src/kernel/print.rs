@@ -37,10 +37,14 @@ impl fmt::Display for KernelDescriptor {
             } else {
                 String::new()
             };
+            let window = match binding.window {
+                Some(window) => format!(", window {} of {} bytes", window.index, window.bytes),
+                None => String::new(),
+            };
             let (access, element) = (Access::name(binding.access), binding.element);
             writeln!(
                 f,
-                "  binding {number} `{}`: {role}, {access} {atomic}{element}{vectors}",
+                "  binding {number} `{}`: {role}, {access} {atomic}{element}{vectors}{window}",
                 binding.name
             )?;
         }

@@ -2,12 +2,13 @@
 //! descriptor relies on what the device does not promise.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::{Launch, Program};
 use vyre_foundation::launch::{Params, ResolvedLaunch, resolve};
 use vyre_lower::grid_sync::ScheduleTooLong;
-use vyre_lower::kernel::{BlockId, Grid, InstId, KernelDescriptor, Op, Place, Role};
+use vyre_lower::kernel::{Binding, BlockId, Grid, InstId, KernelDescriptor, Op, Place, Role};
 use vyre_lower::{Lowered, lower_all};
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp};
 use vyre_spec::{CompileOptions, DataType, DeviceProfile, Value};
@@ -45,7 +46,30 @@ pub(crate) fn run_with(
     profile: &DeviceProfile,
     options: &CompileOptions,
 ) -> Outcome {
-    execute_all(&lower_all(program, profile, options).unwrap(), program, params, buffers, profile)
+    let options = windowed(options, profile, buffers.iter().map(|words| 4 * words.len()));
+    execute_all(&lower_all(program, profile, &options).unwrap(), program, params, buffers, profile)
+}
+
+/// The options for buffers of these lengths in bytes: with windows, where the profile's bindings are too small.
+pub(crate) fn windowed(
+    options: &CompileOptions,
+    profile: &DeviceProfile,
+    lens: impl Iterator<Item = usize>,
+) -> CompileOptions {
+    let windows = lens.map(|len| profile.windows(len as u64) as u32).collect();
+    CompileOptions { windows, ..options.clone() }
+}
+
+/// The bytes of a buffer that a binding has.
+fn bound(binding: &Binding, len: usize) -> Range<usize> {
+    match binding.window {
+        None => 0..len,
+        Some(window) => {
+            let end = (window.start() + window.bytes).min(len as u64);
+            assert!(window.start() < end, "a window beyond the buffer");
+            window.start() as usize..end as usize
+        }
+    }
 }
 
 /// Runs a kernel over buffers of words.
@@ -168,7 +192,12 @@ fn one_kernel(
     let launch_data = bytes(&machine.launch);
     for binding in &kernel.bindings {
         let mut bytes = match binding.role {
-            Role::Buffer(id) => outcome.buffers[id.index()].clone(),
+            Role::Buffer(id) => {
+                let whole = &outcome.buffers[id.index()];
+                let range = bound(binding, whole.len());
+                assert!(range.len() as u64 <= profile.max_storage_binding_bytes, "a binding above the limit");
+                whole[range].to_vec()
+            }
             Role::LaunchData => launch_data.clone(),
             Role::Counts => bytes(&grid.workgroups),
             Role::Scratch => scratch.to_vec(),
@@ -192,14 +221,15 @@ fn one_kernel(
     for (binding, bytes) in kernel.bindings.iter().zip(machine.memory) {
         match binding.role {
             Role::Buffer(id) => {
-                let len = outcome.buffers[id.index()].len();
+                let range = bound(binding, outcome.buffers[id.index()].len());
+                let len = range.len();
                 let padding = &bytes[len..];
                 assert!(
                     padding.iter().all(|&b| b == GARBAGE_BYTE),
                     "the padding of {} changed",
                     binding.name
                 );
-                outcome.buffers[id.index()] = bytes[..len].to_vec();
+                outcome.buffers[id.index()][range].copy_from_slice(&bytes[..len]);
             }
             Role::LaunchData => assert_eq!(bytes[..launch_data.len()], launch_data),
             Role::Counts => assert_eq!(to_words(&bytes)[..3], grid.workgroups),

@@ -13,3 +13,4 @@ mod programs;
 mod random;
 mod vectors;
 mod verifier;
+mod windows;

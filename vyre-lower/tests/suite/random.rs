@@ -7,7 +7,7 @@ use vyre_lower::kernel::{Op, Proof};
 use vyre_lower::{LowerError, lower, lower_all};
 use vyre_spec::{Comparison, CompileOptions, DataType, DeviceProfile, Quirks, TypeSet};
 
-use crate::interpreter::{execute_all_bytes, profile};
+use crate::interpreter::{execute_all_bytes, profile, windowed};
 
 /// What a case gives when it is lowered, or how it fails; `None` if it is refused for what grid barriers would
 /// have to carry, or if the launch breaks a contract.
@@ -17,10 +17,6 @@ fn lowered(
     options: &CompileOptions,
 ) -> Result<Option<Vec<Vec<u8>>>, String> {
     let program = &case.program;
-    let kernel = match lower_all(program, profile, options) {
-        Err(LowerError::GridSyncApart { .. }) => return Ok(None),
-        lowered => lowered.map_err(|error| error.to_string())?,
-    };
     let mut inputs = case.inputs.iter();
     let bytes: Vec<Option<&Vec<u8>>> = program
         .buffers()
@@ -29,6 +25,11 @@ fn lowered(
         .collect();
     let bound: Vec<_> = bytes.iter().map(|b| b.map(|b| b.len() as u64)).collect();
     let launch = resolve(program, &case.params, &bound, None).map_err(|error| error.to_string())?;
+    let lens = program.buffer_ids().map(|id| launch.byte_len(program, id) as usize);
+    let kernel = match lower_all(program, profile, &windowed(options, profile, lens)) {
+        Err(LowerError::GridSyncApart { .. }) => return Ok(None),
+        lowered => lowered.map_err(|error| error.to_string())?,
+    };
     if !kernel.kernels.iter().all(|kernel| kernel.contract.holds(&launch)) {
         return Ok(None);
     }
@@ -137,6 +138,16 @@ fn random_programs_with_grid_barriers_mean_the_same() {
     let options = CompileOptions { fold_grid: true, ..CompileOptions::default() };
     let profile = DeviceProfile { max_workgroups_per_axis: 3, ..profile() };
     try_seeds(30_000..30_200, &config, &profile, &options);
+}
+
+#[test]
+fn random_programs_over_windows_mean_the_same() {
+    let config = GenConfig { subgroup_size: Some(4), subnormals: true, ..GenConfig::default() };
+    // Windows of 64 and 16 bytes: of 8 elements of 64 bits, and of one vector.
+    for (limit, seeds) in [(100, 60_000..60_300), (16, 70_000..70_150)] {
+        let profile = DeviceProfile { max_storage_binding_bytes: limit, ..profile() };
+        try_seeds(seeds, &config, &profile, &CompileOptions::default());
+    }
 }
 
 #[test]

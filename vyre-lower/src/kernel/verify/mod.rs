@@ -13,6 +13,7 @@
 //!   and launch data have their shapes.
 //! * *Vectors.* Whole vectors are loaded and stored in arrays of vectors, with a proof and never a guard;
 //!   only parts read what was loaded.
+//! * *Windows.* The windows of a buffer are bindings one after the other, and an index into one is masked to it.
 //! * *Guards.* A guarded load's index is a select between the index and a constant element that every
 //!   array has; a guarded store or atomic stands under an `if`. An integer's divisor is a constant that is
 //!   right for every dividend, a select with one, or a count of workgroups; a shift's amount is a constant
