@@ -71,7 +71,7 @@ fn elements_of_every_size_are_found_in_every_window() {
                 for i in 0..n {
                     let element = |of: &[u8], i: usize| of[i * size..(i + 1) * size].to_vec();
                     want_z[i * size..(i + 1) * size].copy_from_slice(&element(&x, at(i)));
-                    let from = if i % 2 == 0 { &z } else { &y };
+                    let from = if i.is_multiple_of(2) { &z } else { &y };
                     want_w[at(i) * size..(at(i) + 1) * size].copy_from_slice(&element(from, i));
                 }
                 assert!(got[0] == want_z, "{ty}, {count} bytes, {source}: z");

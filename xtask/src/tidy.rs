@@ -25,12 +25,14 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ("vyre-lower/src/control.rs", "writes loop counters and limits"),
     ("vyre-lower/src/grid_sync/scratch.rs", "writes the addresses of what crosses grid barriers"),
     ("vyre-lower/src/kernel/verify/ops.rs", "looks for the guards that legalisation rules write"),
+    ("vyre-lower/src/kernel/verify/windows.rs", "looks for the masks of windows"),
     ("vyre-lower/src/launch.rs", "writes ids from the grid"),
     ("vyre-lower/src/lower.rs", "writes bools from words"),
     ("vyre-lower/src/prologue.rs", "writes the clearing of shared memory"),
     ("vyre-lower/src/trap.rs", "writes the trap record"),
     ("vyre-lower/src/vectorise/body.rs", "writes the points of an invocation and the loop over them"),
     ("vyre-lower/src/vectorise/lanes.rs", "finds lanes that follow one another; another op has none"),
+    ("vyre-lower/src/windows.rs", "writes the choice of a window"),
     ("vyre-lower/src/writer.rs", "writes the ops of the above"),
 ];
 /// Files outside vyre-emit-naga that may name naga, and why: none of them builds naga IR.

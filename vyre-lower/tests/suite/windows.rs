@@ -107,7 +107,7 @@ fn atomics_find_their_window_and_give_the_old_element() {
     .unwrap();
     let buffers = [vec![10; 40], vec![0; 40], vec![9; 120]];
     let outcome = run_with(&program, &Params::new(), &buffers, &small(), &CompileOptions::default());
-    let hit = |i: usize| i % 3 == 0;
+    let hit = |i: usize| i.is_multiple_of(3);
     let counts: Vec<u32> = (0..40).map(|i| if hit(i) { 16 } else { 10 }).collect();
     let sums: Vec<u32> = (0..40).map(|i| if hit(i) { 3f32.to_bits() } else { 0 }).collect();
     assert_eq!(outcome.buffers[0], counts);

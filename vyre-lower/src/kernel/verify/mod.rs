@@ -22,6 +22,7 @@
 
 mod ops;
 mod types;
+mod windows;
 
 use std::ops::Deref;
 
