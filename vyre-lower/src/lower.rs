@@ -18,6 +18,7 @@ use crate::kernel::{
 };
 use crate::launch::{Shape, indirect};
 use crate::legalize;
+use crate::pairs;
 use crate::place::Placement;
 use crate::trap::TripCounter;
 use crate::types;
@@ -352,6 +353,9 @@ impl<'a, 'r> Lowering<'a, 'r> {
         options: &CompileOptions,
         number: usize,
     ) -> Result<VerifiedKernel, LowerError> {
+        if !profile.capabilities.contains(Capability::Int64) {
+            pairs::narrow(&mut self.w, &mut self.bindings);
+        }
         if let Some(Refusal { op, ty, missing }) = self.w.refused {
             let device = profile.name.clone();
             return Err(LowerError::Unsupported { op: op.to_owned(), ty: Some(ty), device, missing });

@@ -6,13 +6,11 @@ use vyre_spec::{Capability, CapabilitySet, DataType, DeviceProfile};
 
 use crate::error::LowerError;
 
-/// What a device needs for values of a type.
+/// What a device needs for values of a type. 64-bit integers are pairs of words where it has none.
 pub(crate) fn needed(ty: DataType) -> CapabilitySet {
-    let wide = CapabilitySet::EMPTY.with(Capability::Int64);
     match ty {
-        DataType::U64 | DataType::I64 => wide,
         // Its bits are looked at as integers.
-        DataType::F64 => wide.with(Capability::F64),
+        DataType::F64 => CapabilitySet::EMPTY.with(Capability::Int64).with(Capability::F64),
         _ => CapabilitySet::EMPTY,
     }
 }

@@ -87,6 +87,30 @@ impl Writer {
         self.fields.keys().copied().collect()
     }
 
+    /// Empties a block, or the prelude for `None`, goes on there and gives what it held, for
+    /// [`Self::keep`] or for rewriting.
+    pub(crate) fn reopen(&mut self, block: Option<BlockId>) -> Block {
+        self.current = block;
+        match block {
+            Some(block) => std::mem::take(&mut self.blocks[block.index()]),
+            None => {
+                self.known.clear();
+                std::mem::take(&mut self.prelude)
+            }
+        }
+    }
+
+    /// Puts an instruction that was written before at the end of the current block.
+    pub(crate) fn keep(&mut self, id: InstId) {
+        match self.current {
+            Some(block) => self.blocks[block.index()].push(id),
+            None => {
+                self.known.entry(self.insts[id.index()]).or_insert(id);
+                self.prelude.push(id);
+            }
+        }
+    }
+
     /// An instruction at the end of the current block. The prelude has only pure ones, each once.
     pub(crate) fn push(&mut self, op: Op, ty: Option<DataType>) -> InstId {
         let id = InstId(self.insts.len() as u32);

@@ -67,6 +67,7 @@ fn config(backend: &dyn VyreBackend, seed: u64) -> GenConfig {
         grid_barriers: seed.is_multiple_of(4),
         indirect: seed % 4 == 1,
         types: types(profile, seed.is_multiple_of(4)),
+        atomics: atomics(profile),
         ..GenConfig::default()
     }
 }
@@ -76,7 +77,6 @@ fn types(profile: &DeviceProfile, grid_barriers: bool) -> TypeSet {
     let capabilities = profile.capabilities;
     let needs = |ty: DataType| match ty {
         _ if ty.size() == 8 && grid_barriers => false,
-        DataType::U64 | DataType::I64 => capabilities.contains(Capability::Int64),
         DataType::F64 => {
             // A driver that splits a fused multiply-add has none of f64.
             capabilities.contains(Capability::F64)
@@ -86,6 +86,13 @@ fn types(profile: &DeviceProfile, grid_barriers: bool) -> TypeSet {
         _ => true,
     };
     TypeSet::of(&DataType::ALL.into_iter().filter(|&ty| needs(ty)).collect::<Vec<_>>())
+}
+
+/// The elements on which a device has atomics.
+fn atomics(profile: &DeviceProfile) -> TypeSet {
+    let wide = profile.capabilities.contains(Capability::AtomicInt64);
+    let has = |ty: &DataType| ty.size() < 8 || wide;
+    TypeSet::of(&DataType::ALL.into_iter().filter(has).collect::<Vec<_>>())
 }
 
 enum Wrong {

@@ -164,7 +164,7 @@ pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b:
 }
 
 /// Both halves of the double-width product of two u32 or u64, from products of half-width limbs: (high, low).
-pub(super) fn wide_mul(w: &mut Writer, a: InstId, b: InstId) -> (InstId, InstId) {
+pub(crate) fn wide_mul(w: &mut Writer, a: InstId, b: InstId) -> (InstId, InstId) {
     let half = w.ty(a).width() / 2;
     let split = |w: &mut Writer, x: InstId| {
         (w.raw_lit(BinaryOp::Shr, x, half), w.raw_bits(BinaryOp::BitAnd, x, (1 << half) - 1))

@@ -11,7 +11,7 @@ use vyre_lower::grid_sync::ScheduleTooLong;
 use vyre_lower::kernel::{Binding, BlockId, Grid, InstId, KernelDescriptor, Op, Place, Role};
 use vyre_lower::{Lowered, lower_all};
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp};
-use vyre_spec::{CompileOptions, DataType, DeviceProfile, Value};
+use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
 /// What memory holds that nobody wrote.
 const GARBAGE: u64 = 0xDEAD_BEEF_DEAD_BEEF;
@@ -20,6 +20,13 @@ const GARBAGE_BYTE: u8 = 0xA5;
 /// The profile that tests lower for.
 pub(crate) fn profile() -> DeviceProfile {
     DeviceProfile { subgroup_size: Some(4), ..DeviceProfile::reference() }
+}
+
+/// A device without 64-bit types.
+pub(crate) fn without_wide(profile: DeviceProfile) -> DeviceProfile {
+    let wide = [Capability::Int64, Capability::AtomicInt64, Capability::F64];
+    let kept = profile.capabilities.iter().filter(|c| !wide.contains(c));
+    DeviceProfile { capabilities: kept.fold(CapabilitySet::EMPTY, CapabilitySet::with), ..profile }
 }
 
 /// What a run left behind.

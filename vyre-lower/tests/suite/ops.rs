@@ -13,7 +13,7 @@ use vyre_spec::{
     Access, Axis, BuiltIn, Comparison, CompileOptions, DataType, DeviceProfile, ErrorBound, Quirks, Value,
 };
 
-use crate::interpreter::{execute_bytes, profile};
+use crate::interpreter::{execute_bytes, profile, without_wide};
 
 /// Values at which integer, float and bool ops change what they do.
 fn edges(ty: DataType) -> Vec<Value> {
@@ -90,8 +90,12 @@ struct Case<'c> {
 /// Runs an op over all tuples of edge operands, loaded, and over some as literals. Gives false if the op is
 /// refused on this type.
 fn compare(case: &Case<'_>, quirks: Quirks) -> bool {
+    compare_on(case, &DeviceProfile { quirks, ..profile() })
+}
+
+/// As [`compare`], on a device.
+fn compare_on(case: &Case<'_>, profile: &DeviceProfile) -> bool {
     let &Case { name, types, result, bound, op, want } = case;
-    let profile = DeviceProfile { quirks, ..profile() };
     let tuples = tuples(types);
     let judge = |operands: &[Value], got: &[u8]| {
         let (want, got) = (want(operands), Value::from_le_bytes(result, got));
@@ -110,12 +114,12 @@ fn compare(case: &Case<'_>, quirks: Quirks) -> bool {
         (0..types.len()).map(|i| bytes(&mut tuples.iter().map(|t| t[i]))).collect();
     buffers.push(vec![0; tuples.len() * size]);
     let run = |program: &Checked<Program>, buffers: &[Vec<u8>]| {
-        let kernel = match lower(program, &profile, &CompileOptions::default()) {
+        let kernel = match lower(program, profile, &CompileOptions::default()) {
             Ok(kernel) => kernel,
             Err(LowerError::Unsupported { ty: Some(DataType::F64), .. }) => return None,
             Err(error) => panic!("{name} of {types:?}: {error}"),
         };
-        Some(execute_bytes(&kernel, program, &Params::new(), buffers, &profile).buffers.remove(types.len()))
+        Some(execute_bytes(&kernel, program, &Params::new(), buffers, profile).buffers.remove(types.len()))
     };
     let Some(outcome) = run(&program(types, result, None, op), &buffers) else { return false };
     for (operands, got) in tuples.iter().zip(outcome.chunks_exact(size)) {
@@ -228,6 +232,60 @@ fn casts_on_edges() {
                     want: &|v| op.eval(v[0], to).unwrap(),
                 };
                 assert!(compare(&case, QUIRKS[0]), "{op:?} refuses {from} to {to}");
+            }
+        }
+    }
+}
+
+/// The 64-bit integers.
+const WIDE: [DataType; 2] = [DataType::U64, DataType::I64];
+
+#[test]
+fn sixty_four_bit_ops_on_a_device_that_has_none() {
+    let profile = without_wide(profile());
+    let exact = ErrorBound::Exact;
+    for ty in WIDE {
+        for &op in UnaryOp::ALL.iter().filter(|op| op.rule().operands().contains(ty)) {
+            let (op_of, want) = (|e: &[ExprId]| Expr::Unary(op, e[0]), |v: &[Value]| op.eval(v[0]).unwrap());
+            let result = op.rule().result(ty).unwrap();
+            let case = Case { name: op.name(), types: &[ty], result, bound: exact, op: &op_of, want: &want };
+            assert!(compare_on(&case, &profile), "{op:?} refuses {ty}");
+        }
+        for &op in BinaryOp::ALL.iter().filter(|op| op.rule().operands().contains(ty)) {
+            let types = [ty, op.rule().second(ty)];
+            let op_of = |e: &[ExprId]| Expr::Binary(op, e[0], e[1]);
+            let want = |v: &[Value]| op.eval(v[0], v[1]).unwrap();
+            let result = op.rule().result(ty, types[1]).unwrap();
+            let case = Case { name: op.name(), types: &types, result, bound: exact, op: &op_of, want: &want };
+            assert!(compare_on(&case, &profile), "{op:?} refuses {ty}");
+        }
+        for &op in TernaryOp::ALL.iter().filter(|op| op.rule().operands().contains(ty)) {
+            let types = [op.rule().first(ty), ty, ty];
+            let op_of = |e: &[ExprId]| Expr::Ternary(op, e[0], e[1], e[2]);
+            let want = |v: &[Value]| op.eval(v[0], v[1], v[2]).unwrap();
+            let case =
+                Case { name: op.name(), types: &types, result: ty, bound: exact, op: &op_of, want: &want };
+            assert!(compare_on(&case, &profile), "{op:?} refuses {ty}");
+        }
+    }
+    for &op in CastOp::ALL {
+        for (from, to) in WIDE.into_iter().flat_map(|wide| DataType::ALL.map(|other| (wide, other))) {
+            for (from, to) in [(from, to), (to, from)] {
+                let has = |ty: DataType| ty != DataType::F64;
+                if !(op.allows(from, to) && has(from) && has(to)) {
+                    continue;
+                }
+                let op_of = |e: &[ExprId]| Expr::Cast(op, to, e[0]);
+                let want = |v: &[Value]| op.eval(v[0], to).unwrap();
+                let case = Case {
+                    name: op.name(),
+                    types: &[from],
+                    result: to,
+                    bound: exact,
+                    op: &op_of,
+                    want: &want,
+                };
+                assert!(compare_on(&case, &profile), "{op:?} refuses {from} to {to}");
             }
         }
     }

@@ -7,7 +7,7 @@ use vyre_lower::kernel::{Op, Proof};
 use vyre_lower::{LowerError, lower, lower_all};
 use vyre_spec::{Comparison, CompileOptions, DataType, DeviceProfile, Quirks, TypeSet};
 
-use crate::interpreter::{execute_all_bytes, profile, windowed};
+use crate::interpreter::{execute_all_bytes, profile, windowed, without_wide};
 
 /// What a case gives when it is lowered, or how it fails; `None` if it is refused for what grid barriers would
 /// have to carry, or if the launch breaks a contract.
@@ -107,6 +107,18 @@ fn random_programs_mean_the_same_on_a_device_with_quirks_and_a_folded_grid() {
     let types = TypeSet::of(&types);
     let config = GenConfig { launches: Launches::Both, max_invocations: 20, types, ..GenConfig::default() };
     try_seeds(10_000..10_200, &config, &profile, &options);
+}
+
+#[test]
+fn random_programs_mean_the_same_on_a_device_without_64_bit_integers() {
+    let types: Vec<_> = DataType::ALL.into_iter().filter(|&ty| ty != DataType::F64).collect();
+    let atomics = TypeSet::of(&[DataType::U32, DataType::I32, DataType::F32]);
+    let config =
+        GenConfig { subgroup_size: Some(4), types: TypeSet::of(&types), atomics, ..GenConfig::default() };
+    let narrow = without_wide(profile());
+    try_seeds(50_000..50_300, &config, &narrow, &CompileOptions::default());
+    let windows = DeviceProfile { max_storage_binding_bytes: 64, ..narrow };
+    try_seeds(50_300..50_400, &config, &windows, &CompileOptions::default());
 }
 
 #[test]

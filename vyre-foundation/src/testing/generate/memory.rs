@@ -56,7 +56,7 @@ impl Generator<'_> {
     pub(super) fn commuting_atomic(&mut self, floats: bool) -> Option<(AtomicOp, DataType)> {
         let mut choices = Vec::new();
         for &op in AtomicOp::ALL {
-            for ty in op.rule().elements().iter().filter(|&ty| self.config.types.contains(ty)) {
+            for ty in self.config.types.iter().filter(|&ty| self.takes(op, ty)) {
                 let samples = if ty.is_float() {
                     let mut rng = fastrand::Rng::with_seed(1);
                     (0..20).map(|_| small_value(ty, &mut rng)).collect()
@@ -69,6 +69,11 @@ impl Generator<'_> {
             }
         }
         self.pick(&choices)
+    }
+
+    /// Whether programs may have the atomic on such elements.
+    fn takes(&self, op: AtomicOp, element: DataType) -> bool {
+        op.rule().elements().contains(element) && self.config.atomics.contains(element)
     }
 
     pub(super) fn load(&mut self, place: Place, element: DataType, index: ExprId, uniform: bool) {
@@ -117,7 +122,7 @@ impl Generator<'_> {
         }
         let index = self.own_zone(own);
         let ops: Vec<AtomicOp> =
-            AtomicOp::ALL.iter().copied().filter(|op| op.rule().elements().contains(own.element)).collect();
+            AtomicOp::ALL.iter().copied().filter(|&op| self.takes(op, own.element)).collect();
         match self.pick(&ops) {
             Some(op) if self.rng.bool() => {
                 let value = self.expr(own.element, false);
@@ -156,7 +161,7 @@ impl Generator<'_> {
             let atomics: Vec<AtomicOp> = AtomicOp::ALL
                 .iter()
                 .copied()
-                .filter(|&op| !array.element.is_float() && op.rule().elements().contains(array.element))
+                .filter(|&op| !array.element.is_float() && self.takes(op, array.element))
                 .filter(|&op| commutes(op, array.element, &edge_values(array.element)))
                 .collect();
             array.mode = match (self.rng.u32(0..3), self.pick(&atomics)) {

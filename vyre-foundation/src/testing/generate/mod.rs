@@ -68,6 +68,8 @@ pub struct GenConfig {
     pub grid_barriers: bool,
     /// The types that programs have; bool and u32 always are.
     pub types: TypeSet,
+    /// The elements that atomics meet, of those types.
+    pub atomics: TypeSet,
     /// Programs of workgroups find their workgroup counts in a buffer.
     pub indirect: bool,
 }
@@ -87,6 +89,7 @@ impl Default for GenConfig {
             max_buffers: 6,
             grid_barriers: false,
             types: TypeSet::ANY,
+            atomics: TypeSet::ANY,
             indirect: false,
         }
     }

@@ -127,18 +127,19 @@ fn is_amount(kernel: &KernelDescriptor, id: InstId, width: u32) -> bool {
     }
 }
 
-/// Whether an index is chosen to be 0 out of bounds, or is that of the word with such an element.
+/// Whether an index is chosen to be 0 out of bounds, or is that of the word with such an element, or of one of its
+/// two words.
 fn is_selected(kernel: &KernelDescriptor, id: InstId) -> bool {
-    match op(kernel, id) {
-        Some(Op::Ternary(TernaryOp::Select, _, _, other)) => {
-            constant(kernel, other).is_some_and(|value| value.bits() == 0)
-        }
-        Some(Op::Binary(BinaryOp::Shr, element, _)) => {
-            matches!(op(kernel, element), Some(Op::Ternary(TernaryOp::Select, _, _, other))
-                if constant(kernel, other).is_some_and(|value| value.bits() == 0))
-        }
-        _ => false,
-    }
+    let element = match op(kernel, id) {
+        Some(Op::Binary(BinaryOp::BitOr, first, _)) => first,
+        _ => id,
+    };
+    let element = match op(kernel, element) {
+        Some(Op::Binary(BinaryOp::Shr | BinaryOp::Shl, element, _)) => element,
+        _ => element,
+    };
+    matches!(op(kernel, element), Some(Op::Ternary(TernaryOp::Select, _, _, other))
+        if constant(kernel, other).is_some_and(|value| value.bits() == 0))
 }
 
 /// Checks that a guarded access has its guard.

@@ -1,0 +1,189 @@
+//! 64-bit integers as pairs of 32-bit words, for devices that have none.
+//!
+//! The rules of [`crate::legalize`] know 64-bit integers as values; what they leave are the few ops that a
+//! device with such integers has itself. This pass goes once over the kernel as it is written and puts two
+//! words in place of each value, element and local, the low one first as memory has it, and ops on words in place
+//! of each op. All else stays as it is.
+
+mod arith;
+mod convert;
+mod divide;
+
+use vyre_spec::DataType;
+use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
+
+use crate::bindings::Bindings;
+use crate::kernel::{BlockId, Inst, InstId, LocalId, Op};
+use crate::writer::{Refusal, Writer};
+
+/// The words of a 64-bit integer.
+#[derive(Clone, Copy)]
+struct Pair {
+    low: InstId,
+    high: InstId,
+}
+
+const fn is_wide(ty: DataType) -> bool {
+    matches!(ty, DataType::U64 | DataType::I64)
+}
+
+/// Rewrites a kernel that has no atomics on 64-bit elements: words cannot make those.
+pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
+    for binding in bindings.bindings.iter_mut().filter(|b| is_wide(b.element)) {
+        binding.element = DataType::U32;
+    }
+    for array in bindings.shared.iter_mut().chain(&mut bindings.privates).filter(|a| is_wide(a.element)) {
+        array.element = DataType::U32;
+        array.len *= 2;
+    }
+    let types: Vec<_> = w.insts.iter().map(|inst| inst.ty).collect();
+    if !types.iter().flatten().any(|&ty| is_wide(ty)) {
+        return;
+    }
+    let mut high_locals = vec![None; w.locals.len()];
+    for (local, high) in high_locals.iter_mut().enumerate() {
+        if is_wide(w.locals[local]) {
+            w.locals[local] = DataType::U32;
+            *high = Some(w.local(DataType::U32));
+        }
+    }
+    let pairs = vec![None; types.len()];
+    let mut pass = Narrowing { w, types, pairs, high_locals };
+    // Values are read in their block and inside it, so any order that takes outer blocks first will do.
+    let mut open = vec![Some(BlockId(0)), None];
+    while let Some(block) = open.pop() {
+        for id in pass.w.reopen(block) {
+            pass.inst(id);
+            match pass.w.insts[id.index()].op {
+                Op::If { then, otherwise, .. } => open.extend([Some(then), Some(otherwise)]),
+                Op::Loop { body, continuing } => open.extend([Some(body), Some(continuing)]),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The state of rewriting a kernel.
+struct Narrowing<'w> {
+    w: &'w mut Writer,
+    /// The type of each value as it was.
+    types: Vec<Option<DataType>>,
+    /// What stands for each wide value.
+    pairs: Vec<Option<Pair>>,
+    /// The local of the high word, for each local that was wide.
+    high_locals: Vec<Option<LocalId>>,
+}
+
+impl Narrowing<'_> {
+    /// The type of a value as it was.
+    fn ty(&self, id: InstId) -> DataType {
+        self.types.get(id.index()).copied().flatten().unwrap_or(DataType::U32)
+    }
+
+    /// The words of a value; of one that is not wide, which a kernel has in no such place, the value twice.
+    fn pair(&self, id: InstId) -> Pair {
+        self.pairs.get(id.index()).copied().flatten().unwrap_or(Pair { low: id, high: id })
+    }
+
+    /// Writes an instruction, or what stands for it.
+    fn inst(&mut self, id: InstId) {
+        let Inst { op, ty } = self.w.insts[id.index()];
+        let reads_wide = op.operands().any(|operand| is_wide(self.ty(operand)));
+        if ty.is_some_and(is_wide) {
+            let pair = self.wide(op, ty.unwrap_or(DataType::U64));
+            self.pairs[id.index()] = Some(pair);
+            self.w.proofs.remove(&id);
+            // The instruction is in no block any more.
+            self.w.insts[id.index()] = self.w.insts[pair.low.index()];
+        } else if !reads_wide {
+            self.w.keep(id);
+        } else if let Some(op) = self.narrowed(op, ty) {
+            // What others read keeps its id.
+            self.w.insts[id.index()].op = op;
+            self.w.keep(id);
+        }
+    }
+
+    /// The words of what an op gives.
+    fn wide(&mut self, op: Op, ty: DataType) -> Pair {
+        match op {
+            Op::Constant(value) => self.constant(value.bits()),
+            Op::Unary(op, a) => self.unary(op, ty, a),
+            Op::Binary(op, a, b) => self.binary(op, ty, a, b),
+            Op::Ternary(TernaryOp::Select, condition, a, b) => {
+                let (a, b) = (self.pair(a), self.pair(b));
+                self.select(condition, a, b)
+            }
+            Op::Cast(op, a) => self.widened(op, ty, a),
+            Op::Load { place, index, proof } => {
+                let [low, high] = self
+                    .words(index)
+                    .map(|index| self.w.value(Op::Load { place, index, proof }, DataType::U32));
+                Pair { low, high }
+            }
+            Op::Get(local) => {
+                let low = self.w.get(local);
+                let high = self.high_locals[local.index()].map_or(low, |high| self.w.get(high));
+                Pair { low, high }
+            }
+            _ => self.refuse("a 64-bit op", ty),
+        }
+    }
+
+    /// What stands for an instruction that only reads wide values; `None` if all of it is written.
+    fn narrowed(&mut self, op: Op, ty: Option<DataType>) -> Option<Op> {
+        match op {
+            Op::Binary(op, a, b) => Some(self.compare(op, a, b)),
+            Op::Cast(CastOp::Convert, a) => Some(self.converted(ty.unwrap_or(DataType::U32), a)),
+            Op::Store { place, index, value, proof } => {
+                let (words, Pair { low, high }) = (self.words(index), self.pair(value));
+                for (index, value) in words.into_iter().zip([low, high]) {
+                    self.w.effect(Op::Store { place, index, value, proof });
+                }
+                None
+            }
+            Op::Set(local, value) => {
+                let Pair { low, high } = self.pair(value);
+                self.w.set(local, low);
+                if let Some(local) = self.high_locals[local.index()] {
+                    self.w.set(local, high);
+                }
+                None
+            }
+            _ => {
+                self.refuse("a 64-bit op", DataType::U64);
+                None
+            }
+        }
+    }
+
+    /// Where the two words of an element are.
+    fn words(&mut self, index: InstId) -> [InstId; 2] {
+        let first = self.w.raw_lit(BinaryOp::Shl, index, 1u32);
+        [first, self.w.raw_lit(BinaryOp::BitOr, first, 1u32)]
+    }
+
+    fn constant(&mut self, bits: u64) -> Pair {
+        Pair { low: self.w.lit(bits as u32), high: self.w.lit((bits >> 32) as u32) }
+    }
+
+    fn select(&mut self, condition: InstId, a: Pair, b: Pair) -> Pair {
+        Pair { low: self.w.select(condition, a.low, b.low), high: self.w.select(condition, a.high, b.high) }
+    }
+
+    fn refuse(&mut self, op: &'static str, ty: DataType) -> Pair {
+        let missing = Some(vyre_spec::Capability::Int64);
+        let zero = self.w.refuse(Refusal { op, ty, missing }, DataType::U32);
+        Pair { low: zero, high: zero }
+    }
+
+    fn unary(&mut self, op: UnaryOp, ty: DataType, a: InstId) -> Pair {
+        let a = self.pair(a);
+        match op {
+            UnaryOp::Not => Pair { low: self.w.raw1(op, a.low), high: self.w.raw1(op, a.high) },
+            UnaryOp::Neg => self.negated(a),
+            UnaryOp::Abs => self.magnitude(a).1,
+            _ => self.refuse(op.name(), ty),
+        }
+    }
+}
