@@ -162,7 +162,7 @@ const PREPARED: usize = 32;
 /// A program as it is compiled for some launches.
 struct Prepared {
     program: Checked<Program>,
-    /// What became of its `specialize` parameters.
+    /// What became of those of its `specialize` parameters that it uses.
     values: Vec<Value>,
     /// What replaced the author's workgroup size.
     workgroup: Option<[u32; 3]>,
@@ -182,7 +182,7 @@ pub(crate) fn prepared(
     if workgroup.is_none() && program.params().iter().all(|param| !param.specialize) {
         return Ok(program.clone());
     }
-    let values = specialized_values(program, &launch.params)?;
+    let values = substituted(program, &launch.params)?;
     let known = |entry: &&Prepared| {
         entry.program.same(program) && entry.values == values && entry.workgroup == workgroup
     };
@@ -193,40 +193,78 @@ pub(crate) fn prepared(
         Some(size) => opt::specialize(&resized(program, size)?, &launch.params)?,
         None => opt::specialize(program, &launch.params)?,
     };
+    remember(Prepared { program: program.clone(), values, workgroup, result: result.clone() });
+    Ok(result)
+}
+
+fn remember(new: Prepared) {
     let mut memo = PREPARED_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut idle = 0;
-    memo.retain(|entry| {
-        idle += usize::from(!entry.result.is_shared());
-        entry.result.is_shared() || idle < PREPARED
+    memo.retain(|old| {
+        idle += usize::from(!old.result.is_shared());
+        let again = old.result.same(&new.result)
+            && old.program.same(&new.program)
+            && (&old.values, old.workgroup) == (&new.values, new.workgroup);
+        !again && (old.result.is_shared() || idle < PREPARED)
     });
-    memo.push_front(Prepared { program: program.clone(), values, workgroup, result: result.clone() });
-    Ok(result)
+    memo.push_front(new);
+}
+
+/// A program compiled for a launch may come back as an equal one, which the backend has compiled before: its
+/// pipeline is then good for the same values.
+pub(crate) fn compiled_as(
+    program: &Checked<Program>,
+    launch: &LaunchOptions,
+    prepared: &Checked<Program>,
+    compiled: &Checked<Program>,
+) -> Result<(), BackendError> {
+    let is_itself = prepared.same(program) || prepared.same(compiled);
+    if is_itself || program.params().iter().all(|param| !param.specialize) {
+        return Ok(());
+    }
+    let values = substituted(program, &launch.params)?;
+    let workgroup = launch.workgroup;
+    remember(Prepared { program: program.clone(), values, workgroup, result: compiled.clone() });
+    Ok(())
 }
 
 /// Refuses parameters other than those that a prepared program was specialised for.
 pub(crate) fn same_specialization(program: &Checked<Program>, params: &Params) -> Result<(), BackendError> {
-    let of = |x: &Expr| matches!(x, Expr::Param(id) if program.param(*id).specialize);
-    let of_extent = |x: &Extent| matches!(x, Extent::Param(id) if program.param(*id).specialize);
-    if program.params().iter().all(|param| !param.specialize)
-        || program.exprs().iter().any(of)
-        || program.extents().iter().any(of_extent)
-    {
+    if program.params().iter().all(|param| !param.specialize) || !substituted(program, params)?.is_empty() {
         return Ok(());
     }
-    let values = specialized_values(program, params)?;
+    // A living pipeline holds its program, so that its entries are there: without one, nothing was substituted.
     let memo = PREPARED_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    let why = match memo.iter().find(|entry| entry.result.same(program)) {
-        Some(entry) if entry.values == values => return Ok(()),
-        Some(_) => "the pipeline was compiled for other values of the parameters that it specialises",
-        None => "the values that the pipeline was specialised for are forgotten: compile it again",
-    };
-    Err(BackendError::Config { field: "params", why: why.to_owned() })
+    let made_of = || memo.iter().filter(|entry| entry.result.same(program));
+    for entry in made_of() {
+        // Several values may come to the same program; several programs may as well, and each must agree.
+        let values = substituted(&entry.program, params)?;
+        if !made_of().any(|other| other.program.same(&entry.program) && other.values == values) {
+            let why = "the pipeline was compiled for other values of the parameters that it specialises";
+            return Err(BackendError::Config { field: "params", why: why.to_owned() });
+        }
+    }
+    Ok(())
 }
 
-/// The values of the `specialize` parameters, in declaration order.
-fn specialized_values(program: &Program, params: &Params) -> Result<Vec<Value>, BackendError> {
-    let values = params.in_order(program)?.into_iter().zip(program.params());
-    Ok(values.filter(|(_, param)| param.specialize).map(|(value, _)| value).collect())
+/// The values of the `specialize` parameters that the program uses, in declaration order.
+fn substituted(program: &Program, params: &Params) -> Result<Vec<Value>, BackendError> {
+    let mut used = vec![false; program.params().len()];
+    let in_exprs = program.exprs().iter().filter_map(|expr| match expr {
+        Expr::Param(id) => Some(*id),
+        _ => None,
+    });
+    let in_extents = program.extents().iter().filter_map(|extent| match extent {
+        Extent::Param(id) => Some(*id),
+        _ => None,
+    });
+    for id in in_exprs.chain(in_extents) {
+        if let Some(used) = used.get_mut(id.index()) {
+            *used = program.param(id).specialize;
+        }
+    }
+    let values = params.in_order(program)?.into_iter().zip(used);
+    Ok(values.filter_map(|(value, used)| used.then_some(value)).collect())
 }
 
 /// The program with another workgroup size, which it does not notice.

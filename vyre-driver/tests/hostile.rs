@@ -1,6 +1,8 @@
 //! What nobody should pass, on the reference backend: each is a typed error, or what its words say.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here fails the test")]
 
+mod support;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,17 +16,7 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_spec::CompileOptions;
 
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|w| w.to_le_bytes()).collect()
-}
-
-fn double() -> Checked<Program> {
-    Kernel::build("double", |k| {
-        let x = k.read_write::<u32>("x");
-        k.domain([x.len()], |[i]| x.store(i, x.load(i) * 2));
-    })
-    .unwrap()
-}
+use support::{bytes, double, whole};
 
 fn trap() -> Checked<Program> {
     Kernel::build("trap", |k| {
@@ -53,10 +45,6 @@ fn count() -> Checked<Program> {
         });
     })
     .unwrap()
-}
-
-fn whole(resource: Resource) -> Span {
-    Span { buffer: BufferRef::Resident(resource), offset: 0, len: resource.len }
 }
 
 fn on(pipeline: &Arc<dyn CompiledPipeline>, buffer: Resource) -> Command<'static> {

@@ -1,38 +1,11 @@
 //! Impact invalidation.
+#![cfg(feature = "conformance")]
 #![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
 
 use vyre_driver::BackendError;
+use vyre_driver::conformance::RuleGraph;
 use vyre_driver::impact::RuleChange;
 
-/// A graph with the parts that a [`RuleChange`] borrows.
-#[derive(Clone, Debug, Default)]
-struct Graph {
-    n: usize,
-    changed: Vec<u32>,
-    adj: Vec<u32>,
-    state: Vec<u32>,
-    join: Vec<u32>,
-}
-
-impl Graph {
-    fn empty(n: usize) -> Self {
-        let square = vec![0; n * n];
-        Self { n, changed: vec![0; n], adj: square.clone(), state: square.clone(), join: square }
-    }
-
-    fn change(&self, max_iterations: u32) -> RuleChange<'_> {
-        RuleChange {
-            intervention_mask: &self.changed,
-            rule_adj: &self.adj,
-            state: &self.state,
-            join_rules: &self.join,
-            n: self.n as u32,
-            max_iterations,
-        }
-    }
-}
-
-#[cfg(feature = "conformance")]
 #[test]
 fn host_and_programs_give_what_the_definition_does() {
     let report = vyre_driver::conformance::impact(&vyre_driver::ReferenceBackend::new(), 0..150);
@@ -46,7 +19,7 @@ fn host_and_programs_give_what_the_definition_does() {
 #[test]
 fn rounds_bound_the_edges_of_both_paths() {
     // Changes go 0 → 1 → 2; rule 5 derives from 4, 4 from 3, and 3 from 2.
-    let mut graph = Graph::empty(6);
+    let mut graph = RuleGraph::empty(6);
     graph.changed[0] = 1;
     graph.adj[1] = 9;
     graph.adj[6 + 2] = 1;
@@ -68,18 +41,18 @@ fn rounds_bound_the_edges_of_both_paths() {
 
 #[test]
 fn without_a_change_nothing_goes_and_without_rules_nothing_is_tracked() {
-    let mut graph = Graph::empty(3);
+    let mut graph = RuleGraph::empty(3);
     graph.adj.fill(1);
     graph.state.fill(1);
     assert_eq!(graph.change(9).impact(&[0, 1, 2]).unwrap().goes, [false; 3]);
-    assert_eq!(Graph::empty(0).change(9).impact(&[0, u32::MAX]).unwrap().goes, [false; 2]);
+    assert_eq!(RuleGraph::empty(0).change(9).impact(&[0, u32::MAX]).unwrap().goes, [false; 2]);
 }
 
 #[test]
 fn each_part_of_a_wrong_length_is_named_with_the_length_it_needs() {
-    let graph = Graph::empty(3);
+    let graph = RuleGraph::empty(3);
     let wrong = |what, expected, got| Err(BackendError::WrongLength { what, expected, got });
-    type Part = fn(&mut Graph) -> &mut Vec<u32>;
+    type Part = fn(&mut RuleGraph) -> &mut Vec<u32>;
     let parts: [(&str, Part, u64); 4] = [
         ("intervention_mask", |g| &mut g.changed, 3),
         ("rule_adj", |g| &mut g.adj, 9),
@@ -102,7 +75,7 @@ fn each_part_of_a_wrong_length_is_named_with_the_length_it_needs() {
 fn thousands_of_rules_in_a_chain_are_no_burden() {
     // The worst case for rounds: a chain through every rule, in both relations.
     let n = 2048;
-    let mut graph = Graph::empty(n);
+    let mut graph = RuleGraph::empty(n);
     graph.changed[0] = 1;
     for i in 1..n {
         graph.adj[(i - 1) * n + i] = 1;

@@ -1,6 +1,8 @@
 //! The contract, on the reference backend.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here fails the test")]
 
+mod support;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,17 +17,7 @@ use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
 use vyre_spec::CompileOptions;
 
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|w| w.to_le_bytes()).collect()
-}
-
-fn double() -> Checked<Program> {
-    Kernel::build("double", |k| {
-        let x = k.read_write::<u32>("x");
-        k.domain([x.len()], |[i]| x.store(i, x.load(i) * 2));
-    })
-    .unwrap()
-}
+use support::{bytes, double, whole};
 
 fn even_only() -> Checked<Program> {
     Kernel::build("even_only", |k| {
@@ -39,10 +31,6 @@ fn even_only() -> Checked<Program> {
 fn dispatch(pipeline: &Arc<dyn CompiledPipeline>, buffers: &[Resource]) -> Command<'static> {
     let bindings = buffers.iter().map(|&r| Binding { buffer: BufferRef::Resident(r), len: r.len }).collect();
     Command::Dispatch(DispatchCommand::new(Arc::clone(pipeline), bindings))
-}
-
-fn whole(resource: Resource) -> Span {
-    Span { buffer: BufferRef::Resident(resource), offset: 0, len: resource.len }
 }
 
 #[test]

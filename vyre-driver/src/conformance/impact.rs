@@ -16,7 +16,7 @@ pub fn impact(dispatcher: &dyn OptimizerDispatcher, seeds: Range<u64>) -> Report
         // The host's words of bits are worth graphs of more than one word; the oracle and the device, whose
         // work is the square of the rules and more, are given small ones most of the time.
         let limit = if seed.is_multiple_of(4) { 140 } else { 24 };
-        let graph = Graph::random(&mut random, limit);
+        let graph = RuleGraph::random(&mut random, limit);
         let lineage: Vec<u32> = (0..random.usize(0..60))
             .map(|_| if random.u8(..) < 20 { random.u32(..) } else { random.u32(0..graph.n as u32 + 2) })
             .collect();
@@ -73,17 +73,24 @@ fn by_definition(change: &RuleChange<'_>, rounds: u32, lineage: &[u32]) -> Vec<b
     lineage.iter().map(|&rule| (rule as usize) < n && goes(rule as usize)).collect()
 }
 
-/// What a [`RuleChange`] borrows.
-#[derive(Debug)]
-struct Graph {
-    n: usize,
-    changed: Vec<u32>,
-    adj: Vec<u32>,
-    state: Vec<u32>,
-    join: Vec<u32>,
+/// What a [`RuleChange`] borrows: its fields under shorter names.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the fields of `RuleChange` say what they are")]
+pub struct RuleGraph {
+    pub n: usize,
+    pub changed: Vec<u32>,
+    pub adj: Vec<u32>,
+    pub state: Vec<u32>,
+    pub join: Vec<u32>,
 }
 
-impl Graph {
+impl RuleGraph {
+    /// `n` rules without an edge, of which none has changed.
+    pub fn empty(n: usize) -> Self {
+        let square = vec![0; n * n];
+        Self { n, changed: vec![0; n], adj: square.clone(), state: square.clone(), join: square }
+    }
+
     fn random(random: &mut fastrand::Rng, limit: usize) -> Self {
         let n = random.usize(0..limit);
         // Cells are of any value, as every one that is not 0 counts.
@@ -96,7 +103,8 @@ impl Graph {
         Self { n, changed, adj, state, join }
     }
 
-    fn change(&self, max_iterations: u32) -> RuleChange<'_> {
+    /// The change, with this bound.
+    pub fn change(&self, max_iterations: u32) -> RuleChange<'_> {
         RuleChange {
             intervention_mask: &self.changed,
             rule_adj: &self.adj,

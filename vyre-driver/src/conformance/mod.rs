@@ -17,7 +17,7 @@ mod speculation;
 pub use contract::{contract, shutdown};
 pub use faults::{narrow_stores, subgroup_sizes, wide_functions};
 pub use floats::floats;
-pub use impact::impact;
+pub use impact::{RuleGraph, impact};
 pub use ops::{Depth, ops, ops_named};
 pub use optimizer::optimizer;
 pub use programs::programs;

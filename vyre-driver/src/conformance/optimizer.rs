@@ -292,9 +292,15 @@ fn statics(d: &dyn OptimizerDispatcher, other: &dyn OptimizerDispatcher) -> Outc
     same("the second set has it", d.read_resident(b)?, two.to_vec())?;
     let foreign = other.acquire_resident_static_uploads(1, &[one])?;
     let by_name = foreign.handles().to_vec();
-    let released = d.release_resident_static_uploads(foreign);
-    refusal("a foreign set", released, |e| matches!(e, DispatchError::Handle { problem: "foreign", .. }))?;
+    let Err(DispatchError::ForeignSet { set }) = d.release_resident_static_uploads(foreign) else {
+        return Err("a foreign set was released, or refused as something else".into());
+    };
     same("still theirs", other.read_resident_many(&by_name)?, vec![one.to_vec()])?;
+    let Some(back) = set.take() else { return Err("the foreign set is gone".into()) };
+    same("given back once", set.clone().take().is_none(), true)?;
+    other.release_resident_static_uploads(back)?;
+    let gone = other.read_resident_many(&by_name);
+    refusal("released at home", gone, |e| matches!(e, DispatchError::Handle { problem: "freed", .. }))?;
     d.release_resident_static_uploads(second)?;
     let gone = d.read_resident(b);
     refusal("nor this", gone, |e| matches!(e, DispatchError::Handle { problem: "freed", .. }))?;

@@ -1,5 +1,8 @@
 //! What can go wrong in an [`OptimizerDispatcher`](super::OptimizerDispatcher).
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::ResidentStaticBufferSet;
 use crate::BackendError;
 
 /// Why a dispatcher could not do what was asked, with the handle or step that it is about.
@@ -44,6 +47,12 @@ pub enum DispatchError {
         /// The domain that it was released from.
         cache_domain: u64,
     },
+    /// A set of static buffers was released with another dispatcher than the one that gave it.
+    #[error("the set of static buffers is of another dispatcher")]
+    ForeignSet {
+        /// The set, which was not released.
+        set: ReturnedSet,
+    },
     /// A buffer of a group could not be allocated; those before it were freed again.
     #[error("buffer {index} of the group ({bytes} bytes) could not be allocated: {source}")]
     Allocation {
@@ -82,6 +91,7 @@ impl DispatchError {
             Self::Range { .. } => "D002",
             Self::Immutable { .. } => "D003",
             Self::NotStatic { .. } => "D004",
+            Self::ForeignSet { .. } => "D005",
             Self::Allocation { source, .. } | Self::Step { source, .. } | Self::Backend { source, .. } => {
                 source.code()
             }
@@ -95,6 +105,7 @@ impl DispatchError {
             Self::Range { .. } => "keep the range inside the buffer, or allocate a longer one".into(),
             Self::Immutable { .. } => "copy it into a buffer of `alloc_resident` first; static buffers end by `release_resident_static_uploads`".into(),
             Self::NotStatic { .. } => "release each set once, with the dispatcher that gave it".into(),
+            Self::ForeignSet { .. } => "take the set out of the error, and release it with the dispatcher that gave it".into(),
             Self::Allocation { source, .. } | Self::Step { source, .. } | Self::Backend { source, .. } => {
                 source.help()
             }
@@ -104,15 +115,42 @@ impl DispatchError {
     /// The backend's error, if it is the source.
     pub const fn backend(&self) -> Option<&BackendError> {
         match self {
-            Self::Handle { .. } | Self::Range { .. } | Self::Immutable { .. } | Self::NotStatic { .. } => {
-                None
-            }
+            Self::Handle { .. }
+            | Self::Range { .. }
+            | Self::Immutable { .. }
+            | Self::NotStatic { .. }
+            | Self::ForeignSet { .. } => None,
             Self::Allocation { source, .. } | Self::Step { source, .. } | Self::Backend { source, .. } => {
                 Some(source)
             }
         }
     }
 }
+
+/// A set that was not released, for whoever takes it first out of the error or one of its clones.
+#[derive(Clone, Debug)]
+pub struct ReturnedSet(Arc<Mutex<Option<ResidentStaticBufferSet>>>);
+
+impl ReturnedSet {
+    pub(super) fn new(set: ResidentStaticBufferSet) -> Self {
+        Self(Arc::new(Mutex::new(Some(set))))
+    }
+
+    /// The set; `None` if it has been taken.
+    #[must_use = "the set's buffers live until it is released"]
+    pub fn take(&self) -> Option<ResidentStaticBufferSet> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Clones of one are equal.
+impl PartialEq for ReturnedSet {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ReturnedSet {}
 
 #[cfg(test)]
 mod tests {
@@ -126,6 +164,7 @@ mod tests {
             ("Range", DispatchError::Range { doing, handle, offset: 0, bytes: 2, len: 1 }),
             ("Immutable", DispatchError::Immutable { doing, handle }),
             ("NotStatic", DispatchError::NotStatic { handle, cache_domain: 0 }),
+            ("ForeignSet", DispatchError::ForeignSet { set: ReturnedSet(Arc::default()) }),
         ];
         let page = include_str!("../../../docs/BACKEND_ERRORS.md");
         let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| D")).collect();

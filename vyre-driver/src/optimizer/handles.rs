@@ -53,6 +53,11 @@ impl Default for ResidentHandles {
 }
 
 impl ResidentHandles {
+    /// What tells this table from all others of the process.
+    pub(super) fn tag(&self) -> u64 {
+        self.tag
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Each change is one insertion or removal, so a panic elsewhere leaves a good table.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

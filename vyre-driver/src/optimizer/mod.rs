@@ -14,7 +14,7 @@ mod key;
 mod statics;
 mod work;
 
-pub use error::DispatchError;
+pub use error::{DispatchError, ReturnedSet};
 pub use handles::ResidentHandles;
 pub use work::ResidentHost;
 
@@ -59,6 +59,8 @@ pub struct ResidentReadRange {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the buffers live until the set is released"]
 pub struct ResidentStaticBufferSet {
+    /// Of which table of handles it is.
+    owner: u64,
     cache_domain: u64,
     handles: Vec<u64>,
 }
@@ -174,7 +176,7 @@ pub trait OptimizerDispatcher: sealed::Sealed + Send + Sync {
     /// Ends the use of a set. Buffers that no other set has are freed.
     ///
     /// # Errors
-    /// [`DispatchError::Handle`] for a set of another dispatcher.
+    /// [`DispatchError::ForeignSet`] for a set of another dispatcher, which is given back with the error.
     fn release_resident_static_uploads(&self, set: ResidentStaticBufferSet) -> Result<(), DispatchError> {
         self.resident_host().release_statics(set)
     }

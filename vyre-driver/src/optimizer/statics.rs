@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use super::handles::Content;
 use super::work::{ResidentHost, Work};
-use super::{DispatchError, ResidentReadRange, ResidentStaticBufferSet};
+use super::{DispatchError, ResidentReadRange, ResidentStaticBufferSet, ReturnedSet};
 use crate::{BackendError, BufferRef, CommandList};
 
 impl ResidentHost<'_> {
@@ -50,7 +50,7 @@ impl ResidentHost<'_> {
         for (&handle, content) in handles.iter().zip(contents) {
             self.handles.share(handle, content);
         }
-        Ok(ResidentStaticBufferSet { cache_domain, handles })
+        Ok(ResidentStaticBufferSet { owner: self.handles.tag(), cache_domain, handles })
     }
 
     /// Lets go of buffers that were lost with a device: who looks for their content finds none.
@@ -68,9 +68,12 @@ impl ResidentHost<'_> {
     }
 
     /// Counts each buffer of a set down, and frees those that nobody uses. All are tried; the first error is
-    /// given.
+    /// given. A set of another dispatcher is given back.
     pub(super) fn release_statics(&self, set: ResidentStaticBufferSet) -> Result<(), DispatchError> {
-        let ResidentStaticBufferSet { cache_domain, handles } = set;
+        if set.owner != self.handles.tag() {
+            return Err(DispatchError::ForeignSet { set: ReturnedSet::new(set) });
+        }
+        let ResidentStaticBufferSet { owner: _, cache_domain, handles } = set;
         let _sharing = self.handles.sharing.lock().unwrap_or_else(PoisonError::into_inner);
         let release = |&handle: &u64| {
             let Some(resource) = self.handles.unshare(handle, cache_domain)? else { return Ok(()) };

@@ -28,6 +28,10 @@ impl Default for SpeculationPolicy {
     }
 }
 
+/// The average is taken to have arrived at a commit rate that it is this near to. By its arithmetic it would only
+/// approach the rate, and a threshold of 1 could never be met again.
+const ARRIVED: f64 = 1e-6;
+
 /// Decides for one kind of scan, dispatch by dispatch, whether to speculate.
 ///
 /// It starts by speculating. Each speculative dispatch feeds its commit rate to an exponential average, the
@@ -134,6 +138,7 @@ impl AdaptiveSpeculator {
             (committed / candidates, self.policy);
         let mut state = self.lock();
         let average = state.average.map_or(rate, |average| average + smoothing * (rate - average));
+        let average = if (rate - average).abs() <= ARRIVED { rate } else { average };
         state.average = Some(average);
         if state.is_speculating && average < stop_below {
             (state.is_speculating, state.serial) = (false, 0);
@@ -207,6 +212,26 @@ mod tests {
         assert_eq!(speculator.commit_rate(), Some(0.5));
         speculator.observe(0, 0);
         assert_eq!(speculator.commit_rate(), Some(0.5));
+    }
+
+    #[test]
+    fn a_threshold_of_one_is_met_again_when_everything_commits() {
+        let policy =
+            SpeculationPolicy { smoothing: 0.25, stop_below: 1.0, resume_at: 1.0, probe_interval: 1 };
+        let speculator = AdaptiveSpeculator::with_policy(policy).unwrap();
+        speculator.observe(3, 1);
+        assert!(!speculator.is_speculating());
+        // What is missing to 1 is 1/4 × (3/4)^n after n more: below 10^-6 from n = 44 on.
+        for n in 0..44 {
+            assert!(!speculator.is_speculating(), "after {n}");
+            speculator.observe(5, 0);
+        }
+        assert!(speculator.is_speculating());
+        // And it stays so.
+        speculator.observe(1, 0);
+        assert_eq!((speculator.is_speculating(), speculator.commit_rate()), (true, Some(1.0)));
+        speculator.observe(99, 1);
+        assert!(!speculator.is_speculating());
     }
 
     #[test]

@@ -16,7 +16,10 @@ pub(crate) fn compile<B: VyreBackend + ?Sized>(
     config: &DispatchConfig,
 ) -> Result<Arc<dyn CompiledPipeline>, BackendError> {
     let (options, launch) = config.split(program, backend)?;
-    backend.compile_checked(&memo::prepared(program, &launch)?, &options)
+    let prepared = memo::prepared(program, &launch)?;
+    let pipeline = backend.compile_checked(&prepared, &options)?;
+    memo::compiled_as(program, &launch, &prepared, pipeline.program())?;
+    Ok(pipeline)
 }
 
 /// Submits a dispatch of a pipeline on transient buffers, whose outputs are the reads.

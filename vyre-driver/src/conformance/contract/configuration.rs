@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::{Case, Check, Problem, bytes, kernels};
+use vyre_spec::CompileOptions;
+
 use crate::{BackendError, DispatchConfig, DispatchPreset, Feature, SpeculationMode, VyreBackend};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
@@ -13,6 +15,7 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("presets and budgets", presets),
     ("features asked for", features),
     ("specialised parameters", specialised),
+    ("pipelines of specialised parameters", pipelines),
 ];
 
 fn config() -> DispatchConfig {
@@ -152,4 +155,35 @@ fn specialised(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem
     case.refused("no value", backend.dispatch_borrowed(&shifted, &[&bytes(&[7])], &config()), launch)?;
     let wrong = config().param("by", 1.5f32);
     case.refused("a float", backend.dispatch_borrowed(&shifted, &[&bytes(&[7])], &wrong), launch)
+}
+
+/// A pipeline is for the values that were substituted, and for any value of a parameter that is not used.
+fn pipelines(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
+    let with = |by: u32| config().param("by", by);
+    let x = bytes(&[7]);
+    let mut got = Vec::new();
+    let unused = kernels::shifted_by_four()?;
+    // One that nothing was substituted in, compiled in both ways.
+    let pipelines = [
+        backend.compile_checked(&unused, &CompileOptions::default())?,
+        backend.compile_native(&unused, &with(1))?.ok_or("no pipeline")?,
+    ];
+    for (pipeline, by) in pipelines.iter().flat_map(|pipeline| [(pipeline, 1), (pipeline, 9)]) {
+        backend.dispatch_pipeline_into(pipeline, &[&x], &with(by), &mut got)?;
+        case.equal(("unused", by), &got[..], &[bytes(&[11])])?;
+    }
+    // Specialised for 4, `shifted` is the same program; its pipeline is still for 4 alone.
+    let four = backend.compile_native(&*kernels::shifted()?, &with(4))?.ok_or("no pipeline")?;
+    backend.dispatch_pipeline_into(&four, &[&x], &with(4), &mut got)?;
+    case.equal("substituted", &got[..], &[bytes(&[11])])?;
+    let other = backend.dispatch_pipeline_into(&four, &[&x], &with(9), &mut got);
+    case.refused("other values", other, is_config("params"))?;
+    // Where two values come to the same, either will do.
+    let halved = kernels::shifted_by_half()?;
+    for by in [10, 11] {
+        let five = backend.compile_native(&halved, &with(by))?.ok_or("no pipeline")?;
+        backend.dispatch_pipeline_into(&five, &[&x], &with(by), &mut got)?;
+        case.equal(("halved", by), &got[..], &[bytes(&[12])])?;
+    }
+    Ok(())
 }

@@ -90,6 +90,24 @@ pub(super) fn shifted() -> Built {
     })
 }
 
+/// What `shifted` becomes for 4, as its author might write it.
+pub(super) fn shifted_by_four() -> Built {
+    Kernel::build("shifted", |k| {
+        k.specialize::<u32>("by");
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len()], |[i]| x.store(i, x.load(i) + 4));
+    })
+}
+
+/// `x[i] = x[i] + by / 2`, with `by` substituted before compilation.
+pub(super) fn shifted_by_half() -> Built {
+    Kernel::build("shifted_by_half", |k| {
+        let by = k.specialize::<u32>("by");
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len()], |[i]| x.store(i, x.load(i) + by / 2));
+    })
+}
+
 /// Traps with code 7 and the index where `x[i]` is above 10, and counts up the others.
 pub(super) fn trap() -> Built {
     Kernel::build("trap", |k| {
