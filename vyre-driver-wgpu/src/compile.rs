@@ -30,20 +30,23 @@ pub(crate) fn pipeline(
 ) -> Result<Arc<WgpuPipeline>, BackendError> {
     let span = trace::compile(program.name());
     let _in = span.enter();
+    // What memory has of a lost device is of no use.
+    core.generation.check()?;
     let key = cached_under(core, program, options);
     if let Some(pipeline) = core.known_pipeline(key) {
         trace::found(&span, "memory");
         return Ok(pipeline);
     }
-    trace::found(&span, "miss");
     // Which buffers are bound in windows is decided for each launch.
     let first = CompileOptions { launch_contract: true, windows: Vec::new(), ..options.clone() };
+    let plain = build(core, program, &first)?;
+    trace::found(&span, if plain.is_from_disk() { "disk" } else { "miss" });
     let pipeline = WgpuPipeline {
         owner: core.lasting.owner,
         generation: core.generation.number,
         program: program.clone(),
         options: Some(options.clone()),
-        plain: Arc::new(build(core, program, &first)?),
+        plain: Arc::new(plain),
         others: Arc::default(),
         indirect: Arc::default(),
         windowed: Arc::default(),
@@ -90,8 +93,10 @@ fn compiled(core: &Core, subject: Subject<'_>, descriptor: VerifiedKernel) -> Re
     let program = WgpuProgram::emit(descriptor).map_err(|error| error.on(&core.profile.name))?;
     let WgpuProgram { descriptor, emitted } = program;
     core.lasting.dumps.lowered(subject, &descriptor, &emitted);
-    let kernel = assemble(core, subject, &descriptor, emitted)?;
-    Ok(Compiled::new(kernel, descriptor))
+    let (kernel, is_from_disk) = assemble(core, subject, &descriptor, emitted)?;
+    let mut compiled = Compiled::new(kernel, descriptor);
+    compiled.is_from_disk = is_from_disk;
+    Ok(compiled)
 }
 
 /// The words of a module of our own.
@@ -100,13 +105,14 @@ pub(crate) fn spirv(emitted: &Emitted) -> Result<Vec<u32>, BackendError> {
         .map_err(|error| BackendError::Driver { doing: "writing SPIR-V", message: error.to_string() })
 }
 
-/// Loads a module that lowering made, as SPIR-V where the device takes it, and makes its pipeline.
+/// Loads a module that lowering made, as SPIR-V where the device takes it, and makes its pipeline. Says whether the
+/// driver's form of it came from the disk.
 fn assemble(
     core: &Core,
     subject: Subject<'_>,
     descriptor: &VerifiedKernel,
     emitted: Emitted,
-) -> Result<Kernel, BackendError> {
+) -> Result<(Kernel, bool), BackendError> {
     let (generation, lasting) = (&core.generation, &core.lasting);
     let words = if takes_spirv(generation) { Some(spirv(&emitted)?) } else { None };
     let mut kept = None;
@@ -133,10 +139,11 @@ fn assemble(
         doing: "starting a thread for deeply nested code",
         message: error.to_string(),
     })??;
+    let is_from_disk = kept.as_ref().is_some_and(DriverCache::found);
     if let Some(kept) = kept {
         kept.keep();
     }
-    Ok(made)
+    Ok((made, is_from_disk))
 }
 
 /// The key that all forms of one pipeline have on disk: that of the form which callers ask for.

@@ -66,7 +66,10 @@ impl InFlight {
 
     /// Whether the work has ended, without waiting.
     pub(crate) fn is_done(&self) -> Result<bool, BackendError> {
-        let ended = || self.ended.as_ref().is_some_and(|ended| ended.0.load(Ordering::Acquire));
+        let ended = || {
+            let noted = self.ended.as_ref().is_some_and(|ended| ended.0.load(Ordering::Acquire));
+            noted && !self.generation.hangs()
+        };
         if ended() {
             return Ok(true);
         }

@@ -39,6 +39,11 @@ impl<'d> DriverCache<'d> {
         &self.object
     }
 
+    /// Whether the disk had it.
+    pub(crate) fn found(&self) -> bool {
+        self.found
+    }
+
     /// After the pipeline was made: keeps what the driver made, unless it came from the disk.
     pub(crate) fn keep(self) {
         if let Some(blob) = self.object.get_data().filter(|_| !self.found) {

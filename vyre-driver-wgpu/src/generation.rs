@@ -23,6 +23,9 @@ use crate::trusted;
 /// How long the end of a generation waits for work in flight before the device is leaked instead.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
+/// Why a device was lost in a test.
+const INJECTED: &str = "injected by a test";
+
 /// The next generation's number; the first is 1.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -39,6 +42,8 @@ pub(crate) struct Generation {
     loss: Arc<Loss>,
     /// Whether a wait for work of this generation has timed out.
     overdue: AtomicBool,
+    /// Where a test had the device hang: how often faults had been forgotten by then, and one. Else 0.
+    hangs: AtomicU64,
 }
 
 /// Why a generation counts as lost.
@@ -178,6 +183,7 @@ impl Generation {
             live: Arc::new((device, queue)),
             loss,
             overdue: AtomicBool::new(false),
+            hangs: AtomicU64::new(0),
         }))
     }
 
@@ -305,25 +311,41 @@ impl Generation {
         encode: impl FnOnce(&mut wgpu::CommandEncoder),
     ) -> Result<wgpu::SubmissionIndex, BackendError> {
         let doing = "submitting work";
-        self.strike(Site::Submit, doing, None)?;
-        self.scoped(doing, |device| {
+        let afterwards = self.strike(Site::Submit, doing, None)?;
+        let submission = self.scoped(doing, |device| {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
             encode(&mut encoder);
             self.queue().submit([encoder.finish()])
-        })
+        })?;
+        match afterwards {
+            Some(Fault::LostLater) => self.mark_lost(Cause::Declared, INJECTED),
+            Some(Fault::Hang) => self.hangs.store(self.seam.forgotten() + 1, Ordering::Release),
+            _ => {}
+        }
+        Ok(submission)
     }
 
-    /// Fails if a fault is armed for this site.
-    fn strike(&self, site: Site, doing: &'static str, bytes: Option<u64>) -> Result<(), BackendError> {
+    /// Fails if a fault is armed for this site that strikes at once; gives one that strikes afterwards.
+    fn strike(
+        &self,
+        site: Site,
+        doing: &'static str,
+        bytes: Option<u64>,
+    ) -> Result<Option<Fault>, BackendError> {
         match self.seam.take(site) {
-            None => Ok(()),
             Some(Fault::OutOfMemory) => Err(BackendError::OutOfMemory { doing, bytes }),
             Some(Fault::Lost) => {
-                self.mark_lost(Cause::Declared, "injected by a test");
-                self.check()
+                self.mark_lost(Cause::Declared, INJECTED);
+                self.check().map(|()| None)
             }
-            Some(_) => Ok(()),
+            other => Ok(other),
         }
+    }
+
+    /// Whether a test has the device hang.
+    pub(crate) fn hangs(&self) -> bool {
+        let hangs = self.hangs.load(Ordering::Acquire);
+        hangs != 0 && hangs == self.seam.forgotten() + 1
     }
 
     /// Waits until `submission` has ended. Any number of threads may wait while others submit.
@@ -331,12 +353,27 @@ impl Generation {
     /// There is no form with a timeout: in wgpu 30, a wait that times out panics if another thread has just
     /// seen the submission end. [`until`] with [`Self::poll_once`] does that.
     pub(crate) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<(), BackendError> {
-        self.poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None }).map(|_| ())
+        self.wait_for(Some(submission))
     }
 
     /// Waits until everything has ended that was submitted before.
     pub(crate) fn wait_all(&self) -> Result<(), BackendError> {
-        self.poll(wgpu::PollType::Wait { submission_index: None, timeout: None }).map(|_| ())
+        self.wait_for(None)
+    }
+
+    fn wait_for(&self, submission_index: Option<wgpu::SubmissionIndex>) -> Result<(), BackendError> {
+        let started = Instant::now();
+        // wgpu ends such a wait early if the driver does.
+        let ended = if self.hangs() {
+            self.check().map(|()| None)
+        } else {
+            self.poll(wgpu::PollType::Wait { submission_index, timeout: None })
+        };
+        if ended?.is_none() {
+            self.note_overdue();
+            return Err(BackendError::Timeout { timeout: started.elapsed() });
+        }
+        Ok(())
     }
 
     /// Waits until nothing is under way, at most `timeout`; says whether that is so.
@@ -347,20 +384,23 @@ impl Generation {
     /// One look at the device: runs the callbacks of what has ended, never blocks. Says whether nothing is
     /// under way.
     pub(crate) fn poll_once(&self) -> Result<bool, BackendError> {
-        self.poll(wgpu::PollType::Poll).map(|status| status == wgpu::PollStatus::QueueEmpty)
+        let status = self.poll(wgpu::PollType::Poll)?;
+        Ok(status == Some(wgpu::PollStatus::QueueEmpty) && !self.hangs())
     }
 
-    fn poll(&self, kind: wgpu::PollType) -> Result<wgpu::PollStatus, BackendError> {
+    /// What wgpu says of the device; `None` if a wait ended before the work.
+    fn poll(&self, kind: wgpu::PollType) -> Result<Option<wgpu::PollStatus>, BackendError> {
         self.check()?;
         match self.look(kind) {
-            Some(Ok(status)) => self.check().map(|()| status),
+            Some(Ok(status)) => self.check().map(|()| Some(status)),
+            Some(Err(wgpu::PollError::Timeout)) => self.check().map(|()| None),
             Some(Err(error)) => {
                 let message = error.to_string();
                 Err(BackendError::Driver { doing: "waiting for the device", message })
             }
             None => {
                 self.mark_lost(Cause::Driver, "the driver reported the loss while it was waited for");
-                self.check().map(|()| wgpu::PollStatus::Poll)
+                self.check().map(|()| None)
             }
         }
     }

@@ -20,11 +20,13 @@ use crate::persistent::Persistent;
 pub(crate) struct Compiled {
     pub(crate) kernel: Kernel,
     descriptor: VerifiedKernel,
+    /// Whether the driver had its form of it from the disk.
+    pub(crate) is_from_disk: bool,
 }
 
 impl Compiled {
     pub(crate) fn new(kernel: Kernel, descriptor: VerifiedKernel) -> Self {
-        Self { kernel, descriptor }
+        Self { kernel, descriptor, is_from_disk: false }
     }
 
     pub(crate) fn descriptor(&self) -> &KernelDescriptor {
@@ -68,6 +70,11 @@ impl Form {
     /// How to run the kernels, unless there is one that runs once.
     pub(crate) fn schedule(&self) -> Option<&Schedule> {
         self.schedule.as_ref()
+    }
+
+    /// Whether the driver had every kernel from the disk.
+    pub(crate) fn is_from_disk(&self) -> bool {
+        std::iter::once(&self.first).chain(&self.rest).all(|kernel| kernel.is_from_disk)
     }
 
     /// Whether a launch keeps the contract of every kernel.

@@ -5,7 +5,7 @@
 //! A backend has one seam for all its generations.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Where a fault strikes.
@@ -32,6 +32,11 @@ pub enum Fault {
     OutOfMemory,
     /// The device is lost.
     Lost,
+    /// At [`Site::Submit`]: the device takes the work, and is lost while it is under way.
+    LostLater,
+    /// At [`Site::Submit`]: the device takes the work, and hangs. No work of it is seen to end until the faults
+    /// are forgotten; a wait without limit then ends as if the driver had given up.
+    Hang,
     /// At [`Site::Reopen`]: the adapter has another driver than before.
     OtherDriver,
     /// At the cache on disk: the file system fails.
@@ -43,6 +48,8 @@ pub enum Fault {
 pub(crate) struct Seam {
     armed: AtomicUsize,
     plan: Mutex<VecDeque<Planned>>,
+    /// How often the faults were forgotten: what hangs from before does so no more.
+    forgotten: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -67,7 +74,13 @@ impl Seam {
         let unspent = plan.len();
         plan.clear();
         self.armed.store(0, Ordering::Release);
+        self.forgotten.fetch_add(1, Ordering::AcqRel);
         unspent
+    }
+
+    /// How often the faults were forgotten.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.forgotten.load(Ordering::Acquire)
     }
 
     /// The fault that strikes this call, if one does.

@@ -20,7 +20,7 @@ pub(crate) fn compile(program: &str) -> Span {
     info_span!(target: TARGET, "compile", program, cache = Empty)
 }
 
-/// Says where a pipeline was found: `memory`, `disk`, or `miss`.
+/// Says where a pipeline was found: `memory`; `disk`, if the driver had every kernel of it from there; or `miss`.
 pub(crate) fn found(span: &Span, place: &'static str) {
     span.record("cache", place);
 }

@@ -246,6 +246,21 @@ mod files {
             events.iter().find(of).unwrap_or_else(|| panic!("no event `{name}`: {trace}"))
         };
         assert_eq!(named("compile", Some("axpy"))["args"]["cache"], "miss");
+        // With a cache on disk, the second run finds there what the first has put there.
+        let found = ["first.json", "second.json"].map(|file| {
+            let line = line.replace("t.json", file);
+            let arguments: Vec<&str> = line.split_whitespace().collect();
+            let mut run = command(&arguments);
+            run.current_dir(&dir.0).env("VYRE_CACHE_DIR", dir.0.join("cache"));
+            succeeds(&run.output().unwrap());
+            let trace: serde_json::Value = serde_json::from_slice(&dir.read(file)).unwrap();
+            let mut events = trace["traceEvents"].as_array().unwrap().iter();
+            let compiled = events.find(|event| event["args"]["program"] == "axpy").unwrap();
+            compiled["args"]["cache"].as_str().unwrap().to_owned()
+        });
+        // Not every device has a cache to keep.
+        let keeps = fs::read_dir(dir.0.join("cache")).unwrap().next().is_some();
+        assert_eq!(found, ["miss", if keeps { "disk" } else { "miss" }]);
         for event in ["submit", "wait", "readback"].map(|name| named(name, None)) {
             assert_eq!((&event["ph"], &event["cat"]), (&"X".into(), &"vyre".into()), "{event}");
             assert!(event["ts"].as_f64().unwrap() >= 0.0 && event["dur"].as_f64().unwrap() >= 0.0, "{event}");

@@ -138,8 +138,11 @@ fn a_damaged_unreadable_or_full_cache_costs_time_only() {
         run(&backend, 3);
         let seen = stats(&backend);
         assert_eq!((seen.hits, seen.misses, seen.rejected, seen.writes), (0, 1, 1, 1));
-        // It is mended.
-        assert_eq!(fs::read(&entry).unwrap(), whole);
+        // It is mended: with what the driver makes now, which need not be the same bytes.
+        let other = open(&scratch.cache());
+        run(&other, 3);
+        let seen = stats(&other);
+        assert_eq!((seen.hits, seen.misses, seen.rejected, seen.writes), (1, 0, 0, 0));
     }
     let backend = open(&scratch.cache());
     backend.arm_fault(Site::CacheRead, 0, Fault::Io);
