@@ -1,11 +1,12 @@
 //! The public surface as a user's crate sees it: every method of `WgpuBackend` is named, called and its value
 //! checked. docs/testing/vyre-driver-wgpu.md says which test does that for which method, and the test here holds
-//! that table against [`METHODS`].
+//! that table against [`methods::METHODS`].
 #![cfg(feature = "parity-testing")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failure here fails the test")]
 
 mod backend;
 mod inherent;
+mod methods;
 mod optimizer;
 mod residents;
 mod table;
