@@ -89,11 +89,17 @@ impl InFlight {
         bytes.map_err(|error| self.generation.check().err().unwrap_or(error))
     }
 
+    /// After [`Self::wait`]: copies the bytes of a readback, in place of what `target` holds.
+    pub(crate) fn copy_piece(&self, piece: usize, target: &mut Vec<u8>) -> Result<(), BackendError> {
+        let copied = self.readback.copy_piece(piece, PATIENCE, target);
+        copied.map_err(|error| self.generation.check().err().unwrap_or(error))
+    }
+
     /// After [`Self::wait`]: copies the bytes of a readback.
     #[cfg(test)]
     pub(crate) fn to_vec(&self, piece: usize) -> Result<Vec<u8>, BackendError> {
         let mut bytes = Vec::new();
-        self.piece(piece, |mapped| bytes.extend_from_slice(mapped))?;
+        self.copy_piece(piece, &mut bytes)?;
         Ok(bytes)
     }
 }

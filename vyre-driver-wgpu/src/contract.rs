@@ -11,7 +11,7 @@ use vyre_foundation::ir::Program;
 use vyre_spec::{CompileOptions, DataType, DeviceProfile};
 
 use crate::backend::{WGPU_BACKEND_ID, WgpuBackend};
-use crate::buffer::Kind;
+use crate::buffer::Segments;
 use crate::facets::{WgpuMaterializer, WgpuTargetCompiler};
 use crate::{capabilities, compile, exec, stats};
 
@@ -121,7 +121,7 @@ impl WgpuBackend {
     /// Allocates a buffer of zeros; a retained one is restored when the device is recovered.
     fn allocate_resident(&self, len: u64, retain: bool) -> Result<Resource, BackendError> {
         let core = self.core()?;
-        let buffer = core.pool.acquire(&core.generation, Kind::Device, len)?;
+        let buffer = Segments::acquire(&core.generation, &core.pool, len)?;
         let zero = buffer.is_fresh();
         let resource = core.lasting.residents.insert(buffer, core.generation.number, len, retain)?;
         if !zero {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::acquire::{self, Request};
 use crate::backend::WgpuBackend;
-use crate::buffer::{Kind, Pool, PoolBuffer, Readback, Staging};
+use crate::buffer::{Kind, Pool, PoolBuffer, Readback, Reads, Staging, UploadPart};
 use crate::builtin::Builtins;
 use crate::completion::{Ended, InFlight};
 use crate::env::Settings;
@@ -44,6 +44,22 @@ fn kernel(generation: &Generation, wgsl: &str) -> Kernel {
     Kernel::new(generation, &module, "main", &[Binding::Read, Binding::Write], 0, true).unwrap()
 }
 
+/// The staging of whole pieces.
+fn staging(generation: &Generation, pool: &Pool, pieces: &[&[u8]]) -> Staging {
+    let parts = pieces.iter().enumerate();
+    let parts = parts.map(|(piece, bytes)| UploadPart { piece, start: 0, len: bytes.len() }).collect();
+    Staging::new(generation, pool, pieces, parts).unwrap()
+}
+
+/// The readback of pieces of these lengths, each from the beginning of a buffer.
+fn readback(generation: &Generation, pool: &Pool, lens: &[u64]) -> Readback {
+    let mut reads = Reads::default();
+    for &len in lens {
+        reads.push([(0, len)]);
+    }
+    Readback::new(generation, pool, &reads).unwrap()
+}
+
 /// What a test needs next to the device.
 struct Bench {
     generation: Arc<Generation>,
@@ -63,8 +79,8 @@ impl Bench {
     fn start(&self, kernel: &Kernel, input: &[u8], output_bytes: u64, workgroups: u32) -> InFlight {
         let g = &*self.generation;
         let (a, b) = (self.storage(input.len() as u64), self.storage(output_bytes));
-        let staging = Staging::new(g, &self.pool, &[input]).unwrap();
-        let readback = Readback::new(g, &self.pool, [(0, output_bytes)]).unwrap();
+        let staging = staging(g, &self.pool, &[input]);
+        let readback = readback(g, &self.pool, &[output_bytes]);
         let bound = [(&a, input.len() as u64), (&b, output_bytes)].map(|(buffer, bytes)| Bound {
             buffer,
             offset: 0,
@@ -122,9 +138,9 @@ fn odd_lengths_and_empty_pieces_travel_exactly() {
     let bench = Bench::new();
     let g = &*bench.generation;
     let pieces: [&[u8]; 4] = [b"abc", b"", b"defgh", &[0xFF; 17]];
-    let staging = Staging::new(g, &bench.pool, &pieces).unwrap();
+    let staging = staging(g, &bench.pool, &pieces);
     let targets: Vec<_> = pieces.iter().map(|piece| bench.storage(piece.len() as u64)).collect();
-    let readback = Readback::new(g, &bench.pool, pieces.iter().map(|piece| (0, piece.len() as u64))).unwrap();
+    let readback = readback(g, &bench.pool, &pieces.map(|piece| piece.len() as u64));
     let ended = Ended::default();
     let submission = g
         .submit(None, |encoder| {
@@ -257,8 +273,8 @@ fn fills_and_copies_of_any_bytes_touch_no_others() {
     let places = [(0, 0, 1), (1, 2, 1), (3, 0, 2), (5, 7, 11), (256, 1, 256), (259, 255, 300), (2, 301, 7)];
     for (start, source_start, len) in places.into_iter().chain((0..16).map(|i| (i % 4, i / 4, 9))) {
         let (filled, copied, source) = (bench.storage(SIZE), bench.storage(SIZE), bench.storage(SIZE));
-        let staging = Staging::new(g, &bench.pool, &[&old, &from]).unwrap();
-        let readback = Readback::new(g, &bench.pool, [(0, SIZE), (0, SIZE)]).unwrap();
+        let staging = staging(g, &bench.pool, &[&old, &from]);
+        let readback = readback(g, &bench.pool, &[SIZE, SIZE]);
         let fill = builtins.fill(g, &bench.pool, filled.buffer(), start, len, 0xEE).unwrap();
         let target = (copied.buffer(), start);
         let copy = builtins.copy(g, &bench.pool, target, (source.buffer(), source_start), len).unwrap();

@@ -12,7 +12,7 @@ use wgpu::{AdapterInfo, Device, Features, Queue};
 
 use crate::acquire::{self, Candidate};
 use crate::backend::WGPU_BACKEND_ID;
-use crate::buffer::{Kind, PoolBuffer, Staging};
+use crate::buffer::{Segments, Staging, UploadPart};
 use crate::cache::Disk;
 use crate::core::{Core, Lasting};
 use crate::dump::Dumps;
@@ -197,15 +197,23 @@ fn generation(
 }
 
 /// A buffer of `core` with these contents.
-fn restored(core: &Core, bytes: &[u8]) -> Result<PoolBuffer, BackendError> {
+fn restored(core: &Core, bytes: &[u8]) -> Result<Segments, BackendError> {
     let generation = &core.generation;
-    let buffer = core.pool.acquire(generation, Kind::Device, bytes.len() as u64)?;
-    let staging = Staging::new(generation, &core.pool, &[bytes])?;
+    let segments = Segments::acquire(generation, &core.pool, bytes.len() as u64)?;
+    let mut start = 0;
+    let parts = segments.layout().lens().map(|len| {
+        let part = UploadPart { piece: 0, start, len: len as usize };
+        start += len as usize;
+        part
+    });
+    let staging = Staging::new(generation, &core.pool, &[bytes], parts.collect())?;
     generation.submit(Some("restore"), |encoder| {
-        staging.copy(encoder, 0, buffer.buffer(), 0);
+        for (part, buffer) in segments.parts().iter().enumerate() {
+            staging.copy(encoder, part, buffer.buffer(), 0);
+        }
         staging.recycle(encoder);
     })?;
-    Ok(buffer)
+    Ok(segments)
 }
 
 /// Where two profiles differ, as it was and as it is now; `None` if they are equal.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use vyre_driver::{BackendError, BackendInstance, BufferRef, Command, CommandList, Resource};
 
-use crate::buffer::PoolBuffer;
+use crate::buffer::Segments;
 use crate::lifecycle::shut_down;
 
 /// The allocated buffers of a backend, by slot. The table outlives the generations of the device; its
@@ -26,7 +26,7 @@ pub(crate) struct Residents {
 #[derive(Debug)]
 struct Resident {
     resource: Resource,
-    buffer: Arc<PoolBuffer>,
+    buffer: Arc<Segments>,
     /// The bytes that the host has put into a retained buffer: what a recovery restores.
     mirror: Option<Vec<u8>>,
 }
@@ -53,7 +53,7 @@ impl Residents {
     /// of the buffer's device if that has been recovered meanwhile.
     pub(crate) fn insert(
         &self,
-        buffer: PoolBuffer,
+        buffer: Segments,
         generation: u64,
         len: u64,
         retain: bool,
@@ -78,7 +78,7 @@ impl Residents {
     }
 
     /// The buffer of a handle. A handle with fields of another making is not accepted.
-    pub(crate) fn get(&self, resource: Resource) -> Result<Arc<PoolBuffer>, BackendError> {
+    pub(crate) fn get(&self, resource: Resource) -> Result<Arc<Segments>, BackendError> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         match table.get(&resource.slot) {
             Some(known) if known.resource == resource => Ok(Arc::clone(&known.buffer)),
@@ -143,7 +143,7 @@ impl Residents {
     pub(crate) fn renew(
         &self,
         generation: u64,
-        mut restore: impl FnMut(&[u8]) -> Result<PoolBuffer, BackendError>,
+        mut restore: impl FnMut(&[u8]) -> Result<Segments, BackendError>,
     ) -> Result<(), BackendError> {
         let _mirroring = self.mirroring.lock().unwrap_or_else(PoisonError::into_inner);
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,10 @@
 //! buffers have many.
 #![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
 
-use vyre_driver::{BackendError, DispatchConfig, Resource, VyreBackend, conformance};
+use vyre_driver::{
+    BackendError, Binding, BufferRef, Command, CommandList, DispatchCommand, DispatchConfig, Resource, Span,
+    VyreBackend, conformance,
+};
 use vyre_driver_wgpu::WgpuBackend;
 use vyre_foundation::check::{Checked, check};
 use vyre_foundation::ir::Program;
@@ -202,4 +205,185 @@ fn more_windows_than_bindings_are_refused_by_name() {
     let named = matches!(&error, BackendError::Limit { what, value, limit }
         if what.contains("windows") && *value == most + 1 && *limit == most);
     assert!(named, "{error:?}");
+}
+
+/// A device whose buffers have at most 5,000 bytes: larger ones are segments of 4096.
+fn segmented() -> WgpuBackend {
+    WgpuBackend::builder().limit_memory(5_000, 1300).open().unwrap()
+}
+
+fn noise(len: usize, salt: u64) -> Vec<u8> {
+    (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(salt) >> 29) as u8).collect()
+}
+
+fn span(buffer: Resource, offset: u64, len: u64) -> Span {
+    Span { buffer: BufferRef::Resident(buffer), offset, len }
+}
+
+fn read(backend: &WgpuBackend, span: Span) -> Vec<u8> {
+    let mut list = CommandList::new();
+    list.read(span);
+    backend.submit(&list).unwrap().wait(None).unwrap().remove(0)
+}
+
+#[test]
+fn uploads_fills_copies_and_reads_cross_segments_at_any_byte() {
+    const LEN: usize = 3 * 4096 + 1001;
+    let backend = segmented();
+    let (a, b) = (backend.allocate(LEN as u64).unwrap(), backend.allocate(LEN as u64).unwrap());
+    let mut wants = [vec![0; LEN], vec![0; LEN]];
+    assert_eq!(read(&backend, span(a, 0, LEN as u64)), wants[0]);
+    let ranges = [
+        (0, LEN),
+        (4095, 2),
+        (4096, 4096),
+        (4090, 8200),
+        (8191, 4098),
+        (1, LEN - 1),
+        (3, 4093),
+        (12_000, 1289),
+    ];
+    for (round, (start, len)) in ranges.into_iter().enumerate() {
+        let bytes = noise(len, round as u64);
+        let mut list = CommandList::new();
+        list.upload(BufferRef::Resident(a), start as u64, &bytes);
+        wants[0][start..start + len].copy_from_slice(&bytes);
+        // Into the other buffer, elsewhere.
+        let at = (start * 7 + round) % (LEN - len + 1);
+        list.push(Command::Copy {
+            from: span(a, start as u64, len as u64),
+            to: span(b, at as u64, len as u64),
+        });
+        wants[1][at..at + len].copy_from_slice(&bytes);
+        // Within one buffer, where source and target overlap.
+        let (from, by) = (start.min(LEN - len), len / 3 + round % 4);
+        let moved = len.min(LEN - from - by);
+        list.push(Command::Copy {
+            from: span(b, from as u64, moved as u64),
+            to: span(b, (from + by) as u64, moved as u64),
+        });
+        wants[1].copy_within(from..from + moved, from + by);
+        let (fill, byte) = ((start / 2, len / 2), if round % 2 == 0 { 0 } else { 0xEE });
+        list.push(Command::Fill { to: span(a, fill.0 as u64, fill.1 as u64), byte });
+        wants[0][fill.0..fill.0 + fill.1].fill(byte);
+        list.read(span(a, 0, LEN as u64));
+        list.read(span(b, at as u64, len as u64));
+        list.read(span(b, 0, 0));
+        list.read(span(b, 0, LEN as u64));
+        let got = backend.submit(&list).unwrap().wait(None).unwrap();
+        assert!(got[0] == wants[0], "{round}: a");
+        assert!(got[1] == wants[1][at..at + len], "{round}: part of b");
+        assert!(got[2].is_empty());
+        assert!(got[3] == wants[1], "{round}: b");
+    }
+    backend.free(a).unwrap();
+    // What comes from the pool again is all zeros.
+    let again = backend.allocate(LEN as u64).unwrap();
+    assert_eq!(read(&backend, span(again, 0, LEN as u64)), vec![0; LEN]);
+}
+
+#[test]
+fn programs_over_segments_are_right_by_every_way_to_run_them() {
+    let backend = segmented();
+    let program = program(
+        "program tripled {
+            buffer none: readonly u32[];
+            buffer x: readonly u32[];
+            buffer y: writeonly u32[len(x) + 1];
+            launch domain(len(x)) { store y[point.x] = x[len(x) - 1 - point.x] * 3 + len(none); }
+        }",
+    );
+    let config = DispatchConfig::default();
+    for n in [1024_u32, 1251, 2048, 2049, 5000] {
+        let want = bytes((0..n).map(|i| (n - 1 - i) * 3).chain([0]));
+        let x = bytes(0..n);
+        assert!(backend.dispatch_checked(&program, &[&[], &x], &config).unwrap() == [want.clone()], "{n}");
+        let mut seen = Vec::new();
+        backend
+            .dispatch_borrowed_for_each_pod_output::<u32, _>(&program, &[&[], &x], &config, |_, words| {
+                seen.push(words.to_vec());
+                Ok(())
+            })
+            .unwrap();
+        assert!(seen == [words(&want)], "{n}");
+        let pipeline = backend.compile_persistent(&program, &config).unwrap();
+        for round in 0..3 {
+            let x = bytes((0..n).map(|i| i + round));
+            let want = bytes((0..n).map(|i| (n - 1 - i + round) * 3).chain([0]));
+            assert!(pipeline.dispatch(&[&[], &x]).unwrap() == [want], "{n}, run {round}");
+        }
+    }
+}
+
+#[test]
+fn a_prefix_of_a_segmented_buffer_is_bound_like_any_other() {
+    let backend = WgpuBackend::builder().limit_memory(3_000, 3_000).open().unwrap();
+    let program = program(
+        "program numbered {
+            buffer x: readwrite u32[];
+            launch domain(len(x)) { store x[point.x] = point.x + 1; }
+        }",
+    );
+    let x = backend.allocate(9_000).unwrap();
+    // Below the limit of a binding, in one segment of 2048 bytes and in two.
+    for len in [2_048_u64, 2_052, 2_900, 9_000] {
+        let mut list = CommandList::new();
+        list.push(Command::Fill { to: span(x, 0, 9_000), byte: 0 });
+        let pipeline = backend.compile_checked(&program, &Default::default()).unwrap();
+        let binding = Binding { buffer: BufferRef::Resident(x), len };
+        let dispatch = DispatchCommand::new(pipeline, vec![binding]);
+        list.push(Command::Dispatch(dispatch));
+        list.read(span(x, 0, 9_000));
+        let got = backend.submit(&list).unwrap().wait(None).unwrap();
+        let n = len as u32 / 4;
+        assert_eq!(words(&got[0]), (1..=n).chain((n..2250).map(|_| 0)).collect::<Vec<_>>(), "{len}");
+    }
+}
+
+#[test]
+fn counts_that_lie_in_two_segments_are_found() {
+    let backend = segmented();
+    let program = program(
+        "program numbered {
+            buffer x: readwrite u32[];
+            launch workgroups(1, 1, 1) size(32, 1, 1) {
+                store x[workgroup_id.x * 32 + local_index] = workgroup_count.x;
+            }
+        }",
+    );
+    let (counts, x) = (backend.allocate(9_000).unwrap(), backend.allocate(6_000).unwrap());
+    for offset in [4_080_u64, 4_088, 4_092, 4_096, 8_192] {
+        let mut list = CommandList::new();
+        let three = bytes([40, 1, 1]);
+        list.upload(BufferRef::Resident(counts), offset, &three);
+        list.push(Command::Fill { to: span(x, 0, 6_000), byte: 0 });
+        let pipeline = backend.compile_checked(&program, &Default::default()).unwrap();
+        let binding = Binding { buffer: BufferRef::Resident(x), len: 6_000 };
+        let dispatch = DispatchCommand::new(pipeline, vec![binding]);
+        list.push(Command::DispatchIndirect { dispatch, counts: span(counts, offset, 12) });
+        list.read(span(x, 0, 6_000));
+        let got = backend.submit(&list).unwrap().wait(None).unwrap();
+        let want: Vec<u32> = (0..1500).map(|i| if i < 1280 { 40 } else { 0 }).collect();
+        assert_eq!(words(&got[0]), want, "{offset}");
+    }
+}
+
+#[test]
+fn retained_segments_are_restored_and_too_large_a_buffer_is_refused() {
+    let backend = segmented();
+    let kept = backend.allocate_retained(13_001).unwrap();
+    let bytes = noise(13_001, 7);
+    let mut list = CommandList::new();
+    list.upload(BufferRef::Resident(kept), 0, &bytes);
+    backend.submit(&list).unwrap().wait(None).unwrap();
+    backend.force_device_lost().unwrap();
+    backend.try_recover().unwrap();
+    assert!(read(&backend, span(kept, 0, 13_001)) == bytes);
+    for len in [1_u64 << 35, u64::MAX] {
+        let error = backend.allocate(len).unwrap_err();
+        assert!(
+            matches!(error, BackendError::Limit { value, limit, .. } if value == len && limit < len),
+            "{error}"
+        );
+    }
 }

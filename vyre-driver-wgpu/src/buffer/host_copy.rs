@@ -64,6 +64,12 @@ pub(crate) fn to_vec(target: &mut Vec<u8>, source: &[u8]) {
     } else {
         target.resize(source.len(), 0);
     }
+    to_slice(target, source);
+}
+
+/// Copies `source` into `target`, which has the same length.
+pub(crate) fn to_slice(target: &mut [u8], source: &[u8]) {
+    let part = part_len(source.len());
     std::thread::scope(|scope| {
         for (to, from) in target.chunks_mut(part).zip(source.chunks(part)) {
             scope.spawn(move || to.copy_from_slice(from));

@@ -6,11 +6,13 @@ pub(crate) mod host_copy;
 mod landing;
 mod pool;
 mod readback;
+mod segments;
 mod upload;
 
 pub(crate) use pool::{Kind, Pool, PoolBuffer};
-pub(crate) use readback::Readback;
-pub(crate) use upload::Staging;
+pub(crate) use readback::{Readback, Reads};
+pub(crate) use segments::{Layout, Segments};
+pub(crate) use upload::{Staging, UploadPart};
 
 /// Buffers end on a multiple of this, so that a vector load may overhang the last element.
 pub(crate) const PADDING: u64 = 16;

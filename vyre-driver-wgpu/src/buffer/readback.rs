@@ -7,25 +7,43 @@ use wgpu::CommandEncoder;
 
 use super::landing::{Landing, State};
 use super::pool::{Kind, Pool};
-use super::{Slot, pack, unmappable};
+use super::{Slot, host_copy, pack, unmappable};
 use crate::generation::Generation;
 use vyre_driver::BackendError;
+
+/// What is read back: pieces, each of parts that lie in different buffers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reads {
+    /// Offset in its buffer and length of each part.
+    parts: Vec<(u64, u64)>,
+    /// Where the parts of each piece end.
+    ends: Vec<usize>,
+}
+
+impl Reads {
+    /// Adds a piece, and says where its parts begin and which piece it is.
+    pub(crate) fn push(&mut self, parts: impl IntoIterator<Item = (u64, u64)>) -> (usize, usize) {
+        let first = self.parts.len();
+        self.parts.extend(parts);
+        self.ends.push(self.parts.len());
+        (first, self.ends.len() - 1)
+    }
+}
 
 /// The readbacks of one submission.
 #[derive(Debug)]
 pub(crate) struct Readback {
+    /// Where each part lies.
     slots: Vec<Slot>,
+    /// Where the parts of each piece end.
+    ends: Vec<usize>,
     buffers: Vec<Arc<Landing>>,
 }
 
 impl Readback {
-    /// Takes readback memory for pieces, given by offset in their buffer and length, in bytes.
-    pub(crate) fn new(
-        generation: &Generation,
-        pool: &Pool,
-        spans: impl IntoIterator<Item = (u64, u64)>,
-    ) -> Result<Self, BackendError> {
-        let pieces = spans.into_iter().map(|(offset, len)| (offset % wgpu::COPY_BUFFER_ALIGNMENT, len));
+    /// Takes readback memory.
+    pub(crate) fn new(generation: &Generation, pool: &Pool, reads: &Reads) -> Result<Self, BackendError> {
+        let pieces = reads.parts.iter().map(|(offset, len)| (offset % wgpu::COPY_BUFFER_ALIGNMENT, *len));
         let (slots, sizes) = pack(pieces, generation.limits.max_buffer_size);
         let mut buffers = Vec::with_capacity(sizes.len());
         for size in sizes {
@@ -34,18 +52,12 @@ impl Readback {
             }
             buffers.push(Landing::new(pool.acquire(generation, Kind::Readback, size)?, State::Unmapped));
         }
-        Ok(Self { slots, buffers })
+        Ok(Self { slots, ends: reads.ends.clone(), buffers })
     }
 
-    /// Encodes the copy of `source` from `offset` into piece `piece`, which was planned with that offset.
-    pub(crate) fn copy(
-        &self,
-        encoder: &mut CommandEncoder,
-        piece: usize,
-        source: &wgpu::Buffer,
-        offset: u64,
-    ) {
-        let Some(slot) = self.slots.get(piece) else { return };
+    /// Encodes the copy of `source` from `offset` into part `part`, which was planned with that offset.
+    pub(crate) fn copy(&self, encoder: &mut CommandEncoder, part: usize, source: &wgpu::Buffer, offset: u64) {
+        let Some(slot) = self.slots.get(part) else { return };
         if let (Some(landing), true) = (self.buffers.get(slot.buffer), slot.len > 0) {
             encoder.copy_buffer_to_buffer(
                 source,
@@ -71,14 +83,65 @@ impl Readback {
         }
     }
 
-    /// After the submission has ended: shows the bytes of piece `piece` to `look`, without a copy.
+    /// The parts of a piece.
+    fn parts(&self, piece: usize) -> &[Slot] {
+        let first = piece.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        let range = first.zip(self.ends.get(piece).copied());
+        range.and_then(|(first, end)| self.slots.get(first..end)).unwrap_or_default()
+    }
+
+    /// After the submission has ended: shows the bytes of piece `piece` to `look`, without a copy unless they are in
+    /// several parts.
     pub(crate) fn piece<R>(
         &self,
         piece: usize,
         patience: Duration,
         look: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, BackendError> {
-        let Some(slot) = self.slots.get(piece) else { return Ok(look(&[])) };
+        match self.parts(piece) {
+            [] => Ok(look(&[])),
+            [slot] => self.slot(slot, patience, look),
+            _ => {
+                let mut bytes = Vec::new();
+                self.copy_piece(piece, patience, &mut bytes)?;
+                Ok(look(&bytes))
+            }
+        }
+    }
+
+    /// After the submission has ended: replaces the contents of `target` by the bytes of piece `piece`.
+    pub(crate) fn copy_piece(
+        &self,
+        piece: usize,
+        patience: Duration,
+        target: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        let parts = self.parts(piece);
+        if let [slot] = parts {
+            return self.slot(slot, patience, |mapped| host_copy::to_vec(target, mapped));
+        }
+        let bytes: u64 = parts.iter().map(|slot| slot.len).sum();
+        target.clear();
+        let fits = usize::try_from(bytes).ok().filter(|&bytes| target.try_reserve_exact(bytes).is_ok());
+        let Some(total) = fits else {
+            return Err(BackendError::OutOfMemory { doing: "reading back", bytes: Some(bytes) });
+        };
+        target.resize(total, 0);
+        let mut rest = target.as_mut_slice();
+        for slot in parts {
+            let (own, after) = rest.split_at_mut((slot.len as usize).min(rest.len()));
+            self.slot(slot, patience, |mapped| host_copy::to_slice(own, mapped))?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn slot<R>(
+        &self,
+        slot: &Slot,
+        patience: Duration,
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, BackendError> {
         // Pieces without bytes may have no buffer.
         let Some(landing) = self.buffers.get(slot.buffer) else { return Ok(look(&[])) };
         if landing.wait(patience) != State::Mapped {

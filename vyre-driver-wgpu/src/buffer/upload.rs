@@ -11,18 +11,43 @@ use super::{Slot, host_copy, pack, unmappable};
 use crate::generation::Generation;
 use vyre_driver::BackendError;
 
+/// A part of one of the host's pieces that goes to one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UploadPart {
+    /// Which piece.
+    pub(crate) piece: usize,
+    /// Where in it, in bytes.
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+}
+
+impl UploadPart {
+    fn of<'a>(&self, pieces: &[&'a [u8]]) -> &'a [u8] {
+        let bytes = pieces.get(self.piece).copied().unwrap_or_default();
+        let end = self.start.saturating_add(self.len).min(bytes.len());
+        bytes.get(self.start..end).unwrap_or_default()
+    }
+}
+
 /// The uploads of one submission, or of several after one another with pieces of the same lengths.
 #[derive(Debug)]
 pub(crate) struct Staging {
+    parts: Vec<UploadPart>,
+    /// Where each part lies.
     slots: Vec<Slot>,
     /// The buffers, and how many bytes of each are used.
     buffers: Vec<(Arc<Landing>, u64)>,
 }
 
 impl Staging {
-    /// Copies all `pieces` into staging memory.
-    pub(crate) fn new(generation: &Generation, pool: &Pool, pieces: &[&[u8]]) -> Result<Self, BackendError> {
-        let lens = pieces.iter().map(|piece| (0, piece.len() as u64));
+    /// Copies `parts` of `pieces` into staging memory.
+    pub(crate) fn new(
+        generation: &Generation,
+        pool: &Pool,
+        pieces: &[&[u8]],
+        parts: Vec<UploadPart>,
+    ) -> Result<Self, BackendError> {
+        let lens = parts.iter().map(|part| (0, part.len as u64));
         let (slots, sizes) = pack(lens, generation.limits.max_buffer_size);
         let mut buffers = Vec::with_capacity(sizes.len());
         // A size of 0 has nothing but empty pieces: there is nothing to copy from it either.
@@ -30,7 +55,7 @@ impl Staging {
             let landing = Landing::new(pool.acquire(generation, Kind::Upload, size)?, State::Mapped);
             buffers.push((landing, size));
         }
-        let staging = Self { slots, buffers };
+        let staging = Self { parts, slots, buffers };
         staging.fill(pieces, Duration::ZERO)?;
         Ok(staging)
     }
@@ -44,9 +69,10 @@ impl Staging {
             }
             let mapped = landing.raw().get_mapped_range_mut(..*size);
             let mut mapped = mapped.map_err(|_| unmappable("staging an upload"))?;
-            for (slot, piece) in self.slots.iter().zip(pieces).filter(|(slot, _)| slot.buffer == index) {
-                let (start, len) = (slot.offset as usize, piece.len().min(slot.len as usize));
-                host_copy::to_mapped(mapped.slice(start..start + len), piece.get(..len).unwrap_or_default());
+            for (slot, part) in self.slots.iter().zip(&self.parts).filter(|(slot, _)| slot.buffer == index) {
+                let bytes = part.of(pieces);
+                let (start, len) = (slot.offset as usize, bytes.len());
+                host_copy::to_mapped(mapped.slice(start..start + len), bytes);
                 // The pad is copied too, and must not carry what an earlier upload left there.
                 mapped.slice(start + len..start + slot.copied() as usize).fill(0);
             }
@@ -56,16 +82,10 @@ impl Staging {
         Ok(())
     }
 
-    /// Encodes the copy of piece `piece` to `target` at `offset`, a multiple of 4. Up to three bytes after
-    /// the piece become zero.
-    pub(crate) fn copy(
-        &self,
-        encoder: &mut CommandEncoder,
-        piece: usize,
-        target: &wgpu::Buffer,
-        offset: u64,
-    ) {
-        let Some(slot) = self.slots.get(piece) else { return };
+    /// Encodes the copy of part `part` to `target` at `offset`, a multiple of 4. Up to three bytes after
+    /// the part become zero.
+    pub(crate) fn copy(&self, encoder: &mut CommandEncoder, part: usize, target: &wgpu::Buffer, offset: u64) {
+        let Some(slot) = self.slots.get(part) else { return };
         if let (Some((landing, _)), true) = (self.buffers.get(slot.buffer), slot.len > 0) {
             encoder.copy_buffer_to_buffer(landing.raw(), slot.offset, target, offset, slot.copied());
         }

@@ -7,7 +7,7 @@ use vyre_foundation::launch::ResolvedLaunch;
 use vyre_lower::kernel::{Grid, Role};
 use vyre_spec::CompileOptions;
 
-use super::plan::{BufferIndex, Plan};
+use super::plan::{BufferIndex, Named, Plan};
 use crate::compile;
 use crate::kernel::Bound;
 use crate::pipeline::{Compiled, FormRef, Variant, WgpuPipeline};
@@ -80,35 +80,37 @@ impl<'p> Plan<'p> {
         &mut self,
         pipeline: &WgpuPipeline,
         command: &DispatchCommand,
-    ) -> Result<(Vec<BufferIndex>, Vec<u32>), BackendError> {
+    ) -> Result<(Vec<Named>, Vec<u32>), BackendError> {
         let profile = &self.core.profile;
         let limit = profile.max_storage_binding_bytes;
         let alignment = u64::from(self.core.generation.limits.min_storage_buffer_offset_alignment);
         // Code of the caller's, or of a payload, has no other form.
         let has_windows = pipeline.options.is_some() && profile.window_bytes() >= alignment;
         let mut windows = Vec::new();
-        let mut indices = Vec::with_capacity(command.bindings().len());
+        let mut bound = Vec::with_capacity(command.bindings().len());
         for (i, binding) in command.bindings().iter().enumerate() {
-            let index = self.resolve(binding.buffer)?;
-            let len = self.len(index);
+            let buffer = self.resolve(binding.buffer)?;
+            let len = buffer.layout.len;
             if binding.len > len {
                 let what = "a binding";
                 return Err(BackendError::OutOfRange { what, offset: 0, bytes: binding.len, len });
             }
-            if binding.len > limit && has_windows {
+            let whole = binding.len <= limit.min(buffer.layout.left(0));
+            if !whole && has_windows {
                 windows.resize(command.bindings().len(), 1);
                 if let Some(count) = windows.get_mut(i) {
-                    *count = u32::try_from(profile.windows(binding.len)).unwrap_or(u32::MAX);
+                    let needed = binding.len.div_ceil(profile.window_bytes());
+                    *count = u32::try_from(needed).unwrap_or(u32::MAX);
                 }
-            } else if binding.len > limit {
+            } else if !whole {
                 let buffers = command.pipeline().program().buffers();
                 let name = buffers.get(i).map_or("", |buffer| &buffer.name);
                 let what = format!("the size in bytes of buffer `{name}`");
                 return Err(BackendError::Limit { what, value: binding.len, limit });
             }
-            indices.push(index);
+            bound.push(buffer);
         }
-        Ok((indices, windows))
+        Ok((bound, windows))
     }
 
     /// The form of the pipeline that can run the launch, and its grid.
@@ -139,7 +141,7 @@ impl<'p> Plan<'p> {
         &mut self,
         compiled: &Compiled,
         command: &DispatchCommand,
-        buffers: &[BufferIndex],
+        buffers: &[Named],
         words: &[u32],
     ) -> Result<wgpu::BindGroup, BackendError> {
         let bindings = &compiled.descriptor().bindings;
@@ -155,14 +157,13 @@ impl<'p> Plan<'p> {
         let bound = bindings.iter().filter_map(|binding| {
             let (index, bytes) = match binding.role {
                 Role::Buffer(id) => {
-                    let (index, len) =
-                        (buffers.get(id.index()).copied()?, command.bindings().get(id.index())?.len);
+                    let (buffer, len) = (buffers.get(id.index())?, command.bindings().get(id.index())?.len);
                     if let Some(window) = binding.window {
-                        let offset = window.start();
-                        let bytes = len.saturating_sub(offset).min(window.bytes);
+                        let (index, offset) = buffer.locate(window.start());
+                        let bytes = len.saturating_sub(window.start()).min(window.bytes);
                         return Some(Bound { buffer: self.pool_buffer(index), offset, bytes });
                     }
-                    (index, len)
+                    (buffer.locate(0).0, len)
                 }
                 Role::Trap => (trap?, self.len(trap?)),
                 Role::LaunchData => (data?, self.len(data?)),

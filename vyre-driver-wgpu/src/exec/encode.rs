@@ -58,16 +58,16 @@ impl Encode<'_> {
         self.current = None;
         let (frame, encoder) = (self.frame, &mut *self.encoder);
         match step {
-            Step::Upload { piece, to, offset } => {
-                self.staging.copy(encoder, *piece, frame.buffer(*to), *offset);
+            Step::Upload { part, to, offset } => {
+                self.staging.copy(encoder, *part, frame.buffer(*to), *offset);
             }
             Step::Clear { to, offset, len } => encoder.clear_buffer(frame.buffer(*to), *offset, Some(*len)),
             Step::Copy { from, from_offset, to, offset, len } => {
                 let (source, target) = (frame.buffer(*from), frame.buffer(*to));
                 encoder.copy_buffer_to_buffer(source, *from_offset, target, *offset, *len);
             }
-            Step::Read { piece, from, offset } => {
-                self.readback.copy(encoder, *piece, frame.buffer(*from), *offset);
+            Step::Read { part, from, offset } => {
+                self.readback.copy(encoder, *part, frame.buffer(*from), *offset);
             }
             Step::Dispatch { .. } | Step::Indirect { .. } | Step::Builtin(_) | Step::Repeat { .. } => {}
         }

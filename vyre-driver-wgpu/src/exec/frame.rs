@@ -5,15 +5,14 @@ use std::sync::Arc;
 use super::dispatch::Launch;
 use super::plan::BufferIndex;
 use super::steps::Steps;
-use crate::buffer::PoolBuffer;
+use crate::buffer::{PoolBuffer, Reads, Segments};
 
 /// Everything that encoding needs, but the host's bytes.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) steps: Steps,
-    /// Offset in its buffer and length of each readback: the list's reads, then the trap record if any kernel
-    /// can record a fault.
-    pub(super) reads: Vec<(u64, u64)>,
+    /// The readbacks: the list's reads, then the trap record if any kernel can record a fault.
+    pub(super) reads: Reads,
     pub(super) launches: Vec<Launch>,
     pub(super) buffers: Vec<Held>,
     /// The trap record, which is cleared before everything else.
@@ -35,21 +34,23 @@ impl Frame {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) buffer: Holder,
-    /// The bytes that its owner asked for.
+    /// The bytes that its owner asked for, of a segment those that it has of them.
     pub(super) len: u64,
 }
 
 #[derive(Debug)]
 pub(super) enum Holder {
     Transient(PoolBuffer),
-    Resident(Arc<PoolBuffer>),
+    /// One segment of a buffer of the caller's.
+    Resident(Arc<Segments>, usize),
 }
 
 impl Held {
+    #[allow(clippy::indexing_slicing, reason = "the position comes from the segments")]
     pub(super) fn pool_buffer(&self) -> &PoolBuffer {
         match &self.buffer {
             Holder::Transient(buffer) => buffer,
-            Holder::Resident(buffer) => buffer,
+            Holder::Resident(segments, position) => &segments.parts()[*position],
         }
     }
 }

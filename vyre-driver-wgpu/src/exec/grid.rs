@@ -8,7 +8,7 @@ use vyre_lower::kernel::Grid;
 use vyre_spec::Value;
 
 use super::dispatch::Launch;
-use super::plan::{BufferIndex, Plan};
+use super::plan::{Named, Plan};
 use super::steps::Step;
 use crate::pipeline::Form;
 
@@ -35,7 +35,7 @@ impl<'p> Plan<'p> {
         command: &'p DispatchCommand,
         form: &Form,
         schedule: &Schedule,
-        buffers: &[BufferIndex],
+        buffers: &[Named],
         grid: &Grid,
     ) -> Result<(), BackendError> {
         let name = command.pipeline().program().name();
@@ -61,7 +61,7 @@ impl<'p> Plan<'p> {
         &mut self,
         command: &'p DispatchCommand,
         form: &Form,
-        buffers: &[BufferIndex],
+        buffers: &[Named],
         grid: &Grid,
         (kernel, vars): (usize, &[Value]),
         made: &mut Made,

@@ -22,6 +22,14 @@ impl<'p> Plan<'p> {
         let pipeline = self.own(command)?;
         let (buffers, windows) = self.bound(pipeline, command)?;
         let source = self.resolve_span(counts, "the workgroup counts")?;
+        // Three words in two segments are brought together.
+        let (source, at) = if source.layout.left(counts.offset) < 12 {
+            let together = self.hold_any(12)?;
+            self.copy_span((source, counts.offset), (together, 0), 12)?;
+            together.locate(0)
+        } else {
+            source.locate(counts.offset)
+        };
         let core = self.core;
         let form = pipeline.indirect(&windows, |options| compile::build(core, &pipeline.program, options))?;
         let compiled = form.first();
@@ -31,7 +39,7 @@ impl<'p> Plan<'p> {
             &core.generation,
             &core.pool,
             self.buffer(checked),
-            (self.buffer(source), counts.offset),
+            (self.buffer(source), at),
             self.buffer(record),
             core.profile.max_workgroups_per_axis,
         )?;

@@ -90,10 +90,10 @@ impl Ready {
     pub(crate) fn new(core: &Core, list: &CommandList<'_>) -> Result<Self, BackendError> {
         let generation = &core.generation;
         generation.check()?;
-        let (mut frame, uploads) = Plan::new(core, list)?.finish();
+        let (mut frame, uploads, parts) = Plan::new(core, list)?.finish();
         let timer = if list.is_timed() { Timer::new(core, &mut frame.reads)? } else { None };
-        let staging = Staging::new(generation, &core.pool, &uploads)?;
-        let readback = Readback::new(generation, &core.pool, frame.reads.iter().copied())?;
+        let staging = Staging::new(generation, &core.pool, &uploads, parts)?;
+        let readback = Readback::new(generation, &core.pool, &frame.reads)?;
         Ok(Self { frame, staging, readback, timer, reads: list.reads() })
     }
 

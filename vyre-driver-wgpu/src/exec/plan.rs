@@ -1,6 +1,7 @@
 //! From a command list to steps over wgpu objects. Everything that can be refused is refused here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use vyre_driver::{BackendError, BufferRef, Command, CommandList, Resource, Span};
 use vyre_lower::kernel::TRAP_WORDS;
@@ -8,29 +9,50 @@ use vyre_lower::kernel::TRAP_WORDS;
 use super::dispatch::Launch;
 use super::frame::{Frame, Held, Holder};
 use super::steps::Steps;
-use crate::buffer::{Kind, PoolBuffer};
+use crate::buffer::{Kind, Layout, PoolBuffer, Reads, Segments, UploadPart};
 use crate::core::Core;
 
-/// A buffer of a plan, by position.
+/// A device buffer of a plan, by position.
 pub(super) type BufferIndex = usize;
+
+/// A buffer that commands name: its segments are device buffers one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    first: BufferIndex,
+    pub(super) layout: Layout,
+}
+
+impl Named {
+    /// The device buffer of a byte, and the byte's place there.
+    pub(super) fn locate(self, offset: u64) -> (BufferIndex, u64) {
+        let (segment, offset) = self.layout.locate(offset);
+        (self.first + segment, offset)
+    }
+
+    /// A range of bytes by device buffer: the offset there, and how many.
+    pub(super) fn pieces(self, offset: u64, len: u64) -> impl Iterator<Item = (BufferIndex, u64, u64)> {
+        self.layout.pieces(offset, len).map(move |(segment, offset, len)| (self.first + segment, offset, len))
+    }
+}
 
 /// A list, checked and resolved.
 #[derive(Debug)]
 pub(super) struct Plan<'p> {
     pub(super) core: &'p Core,
     pub(super) steps: Steps,
-    /// The bytes of each upload.
+    /// The bytes of each upload, and the parts of them that are staged.
     pub(super) uploads: Vec<&'p [u8]>,
-    /// Offset in its buffer and length of each readback: the list's reads, then the trap record if any kernel
-    /// can record a fault, then what a timer adds.
-    pub(super) reads: Vec<(u64, u64)>,
+    pub(super) parts: Vec<UploadPart>,
+    /// The readbacks: the list's reads, then the trap record if any kernel can record a fault, then what a timer
+    /// adds.
+    pub(super) reads: Reads,
     pub(super) launches: Vec<Launch>,
-    /// The buffers: the list's transients first.
+    /// The device buffers.
     buffers: Vec<Held>,
-    /// How many of them are the list's transients; the others have no name in it.
-    transients: usize,
-    /// The residents and their positions in `buffers`, by slot.
-    residents: BTreeMap<u64, (Resource, BufferIndex)>,
+    /// The list's transients.
+    transients: Vec<Named>,
+    /// The residents, by slot.
+    residents: BTreeMap<u64, (Resource, Named)>,
     /// The words that live across grid barriers, which the list's dispatches use one after the other.
     pub(super) scratch: Option<BufferIndex>,
     /// The checked workgroup counts of the indirect dispatch that is being planned.
@@ -45,24 +67,27 @@ impl<'p> Plan<'p> {
             core,
             steps: Steps::with_capacity(list.commands().len().min(64)),
             uploads: Vec::new(),
-            reads: Vec::with_capacity(list.reads() + 1),
+            parts: Vec::new(),
+            reads: Reads::default(),
             launches: Vec::new(),
             buffers: Vec::with_capacity(list.transients().len()),
-            transients: list.transients().len(),
+            transients: Vec::with_capacity(list.transients().len()),
             residents: BTreeMap::new(),
             scratch: None,
             counts: None,
             trap: None,
         };
         for &len in list.transients() {
-            plan.hold(len)?;
+            let transient = plan.hold_any(len)?;
+            plan.transients.push(transient);
         }
         for command in list.commands() {
             plan.command(command)?;
         }
         plan.steps.check()?;
         if let Some(trap) = plan.trap {
-            plan.push_read(trap, 0, u64::from(TRAP_WORDS) * 4);
+            let bytes = u64::from(TRAP_WORDS) * 4;
+            plan.push_read([(trap, 0, bytes)].into_iter());
         }
         Ok(plan)
     }
@@ -97,39 +122,46 @@ impl<'p> Plan<'p> {
         Ok(self.buffers.len() - 1)
     }
 
-    /// The position of a buffer that a command names.
-    pub(super) fn resolve(&mut self, buffer: BufferRef) -> Result<BufferIndex, BackendError> {
+    /// The same of any size, in segments if it is too large for one device buffer.
+    pub(super) fn hold_any(&mut self, len: u64) -> Result<Named, BackendError> {
+        let segments = Segments::acquire(&self.core.generation, &self.core.pool, len)?;
+        let named = Named { first: self.buffers.len(), layout: segments.layout() };
+        let parts = segments.into_parts().into_iter().zip(named.layout.lens());
+        self.buffers.extend(parts.map(|(buffer, len)| Held { buffer: Holder::Transient(buffer), len }));
+        Ok(named)
+    }
+
+    /// The buffer that a command names.
+    pub(super) fn resolve(&mut self, buffer: BufferRef) -> Result<Named, BackendError> {
         match buffer {
-            BufferRef::Transient(index) if (index as usize) < self.transients => Ok(index as usize),
-            BufferRef::Transient(index) => {
-                Err(BackendError::BadHandle { handle: format!("transient {index}"), problem: "foreign" })
-            }
+            BufferRef::Transient(index) => self.transients.get(index as usize).copied().ok_or_else(|| {
+                BackendError::BadHandle { handle: format!("transient {index}"), problem: "foreign" }
+            }),
             BufferRef::Resident(resource) => {
                 match self.residents.get(&resource.slot) {
-                    Some(&(known, index)) if known == resource => return Ok(index),
+                    Some(&(known, named)) if known == resource => return Ok(named),
                     _ => {}
                 }
-                let buffer = self.core.lasting.residents.get(resource)?;
-                self.buffers.push(Held { buffer: Holder::Resident(buffer), len: resource.len });
-                let index = self.buffers.len() - 1;
-                self.residents.insert(resource.slot, (resource, index));
-                Ok(index)
+                let segments = self.core.lasting.residents.get(resource)?;
+                let named = Named { first: self.buffers.len(), layout: segments.layout() };
+                for (position, len) in named.layout.lens().enumerate() {
+                    let buffer = Holder::Resident(Arc::clone(&segments), position);
+                    self.buffers.push(Held { buffer, len });
+                }
+                self.residents.insert(resource.slot, (resource, named));
+                Ok(named)
             }
         }
     }
 
-    /// The position of a span's buffer, once the span is known to lie in it.
-    pub(super) fn resolve_span(
-        &mut self,
-        span: Span,
-        what: &'static str,
-    ) -> Result<BufferIndex, BackendError> {
-        let index = self.resolve(span.buffer)?;
-        let len = self.len(index);
+    /// A span's buffer, once the span is known to lie in it.
+    pub(super) fn resolve_span(&mut self, span: Span, what: &'static str) -> Result<Named, BackendError> {
+        let named = self.resolve(span.buffer)?;
+        let len = named.layout.len;
         if span.offset.checked_add(span.len).is_none_or(|end| end > len) {
             return Err(BackendError::OutOfRange { what, offset: span.offset, bytes: span.len, len });
         }
-        Ok(index)
+        Ok(named)
     }
 
     #[allow(clippy::indexing_slicing, reason = "positions come from `hold` and `resolve`")]
@@ -147,8 +179,8 @@ impl<'p> Plan<'p> {
         self.buffers[index].len
     }
 
-    /// What is left to do, and the host bytes that it starts from.
-    pub(super) fn finish(self) -> (Frame, Vec<&'p [u8]>) {
+    /// What is left to do, the host bytes that it starts from, and the parts of them that are staged.
+    pub(super) fn finish(self) -> (Frame, Vec<&'p [u8]>, Vec<UploadPart>) {
         let frame = Frame {
             steps: self.steps,
             reads: self.reads,
@@ -156,7 +188,7 @@ impl<'p> Plan<'p> {
             buffers: self.buffers,
             trap: self.trap,
         };
-        (frame, self.uploads)
+        (frame, self.uploads, self.parts)
     }
 
     /// The list's trap record, for a kernel that can write it. It is cleared before everything else.

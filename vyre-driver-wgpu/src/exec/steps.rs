@@ -11,8 +11,8 @@ const MOST: u64 = 1 << 23;
 /// One thing to encode.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Copies a staged piece.
-    Upload { piece: usize, to: BufferIndex, offset: u64 },
+    /// Copies a staged part.
+    Upload { part: usize, to: BufferIndex, offset: u64 },
     /// Writes zeros; offset and length are multiples of 4.
     Clear { to: BufferIndex, offset: u64, len: u64 },
     /// Copies between two different buffers; offsets and length are multiples of 4.
@@ -23,8 +23,8 @@ pub(super) enum Step {
     Indirect { launch: usize, counts: BufferIndex },
     /// Runs one of the backend's own kernels.
     Builtin(Box<builtin::Step>),
-    /// Copies into a piece of the readback.
-    Read { piece: usize, from: BufferIndex, offset: u64 },
+    /// Copies into a part of the readback.
+    Read { part: usize, from: BufferIndex, offset: u64 },
     /// Encodes the next `len` steps `times` times.
     Repeat { len: usize, times: u32 },
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use vyre_driver::BackendError;
 use wgpu::Features;
 
-use crate::buffer::{Kind, PoolBuffer, Readback};
+use crate::buffer::{Kind, PoolBuffer, Readback, Reads};
 use crate::core::Core;
 
 /// Two timestamps of 8 bytes.
@@ -18,8 +18,9 @@ pub(super) struct Timer {
     resolved: PoolBuffer,
     /// Whether the encoder itself may write timestamps; otherwise an empty pass does.
     in_encoder: bool,
-    /// The readback's piece.
+    /// The readback's piece, and its only part.
     piece: usize,
+    part: usize,
 }
 
 /// How to read what a timer wrote.
@@ -33,7 +34,7 @@ pub(super) struct Clock {
 impl Timer {
     /// A timer that adds its piece to `reads`; `None` where the device has no timestamps, or they are
     /// switched off.
-    pub(super) fn new(core: &Core, reads: &mut Vec<(u64, u64)>) -> Result<Option<Self>, BackendError> {
+    pub(super) fn new(core: &Core, reads: &mut Reads) -> Result<Option<Self>, BackendError> {
         if !core.generation.has(Features::TIMESTAMP_QUERY) {
             return Ok(None);
         }
@@ -46,8 +47,8 @@ impl Timer {
         })?;
         let resolved = core.pool.acquire(&core.generation, Kind::Device, BYTES)?;
         let in_encoder = core.generation.has(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
-        reads.push((0, BYTES));
-        Ok(Some(Self { set, resolved, in_encoder, piece: reads.len() - 1 }))
+        let (part, piece) = reads.push([(0, BYTES)]);
+        Ok(Some(Self { set, resolved, in_encoder, piece, part }))
     }
 
     /// Before the first command.
@@ -59,7 +60,7 @@ impl Timer {
     pub(super) fn stop(&self, encoder: &mut wgpu::CommandEncoder, readback: &Readback) {
         self.write(encoder, 1);
         encoder.resolve_query_set(&self.set, 0..2, self.resolved.buffer(), 0);
-        readback.copy(encoder, self.piece, self.resolved.buffer(), 0);
+        readback.copy(encoder, self.part, self.resolved.buffer(), 0);
     }
 
     fn write(&self, encoder: &mut wgpu::CommandEncoder, query: u32) {

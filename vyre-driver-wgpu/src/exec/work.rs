@@ -7,7 +7,7 @@ use vyre_lower::kernel::TRAP_LOOP_LIMIT;
 use vyre_spec::Axis;
 
 use super::timer::Clock;
-use crate::buffer::{Readback, host_copy};
+use crate::buffer::Readback;
 use crate::completion::InFlight;
 use crate::trace;
 
@@ -57,7 +57,7 @@ impl Work {
         let _in = span.enter();
         outputs.resize_with(self.reads, Vec::new);
         for (piece, output) in outputs.iter_mut().enumerate() {
-            self.in_flight.piece(piece, |mapped| host_copy::to_vec(output, mapped))?;
+            self.in_flight.copy_piece(piece, output)?;
         }
         trace::handed(&span, outputs.iter().map(Vec::len).sum());
         Ok(())
