@@ -1,6 +1,8 @@
 //! Sizes at which an index, a grid or a binding leaves the range of what holds it.
 #![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
 
+use std::sync::Arc;
+
 use vyre_driver::{
     BackendError, BufferRef, Command, CommandList, DispatchConfig, Resource, Span, VyreBackend,
 };
@@ -144,19 +146,80 @@ fn buffers_beyond_the_devices_binding_limit_are_right() {
     }
 }
 
-#[test]
-fn buffers_around_two_and_four_gib_are_right() {
+/// A GPU that may have the memory for gigabytes; says why not otherwise.
+fn gpu() -> Option<Arc<WgpuBackend>> {
     let backend = WgpuBackend::shared().unwrap();
     let profile = backend.profile();
     if profile.is_software {
         eprintln!("{} has this process's memory: not shown here", profile.name);
-        return;
+        return None;
     }
     let (binding, buffer) = (profile.max_storage_binding_bytes, profile.max_buffer_bytes);
     println!("{} binds {binding} bytes at once, of buffers of {buffer}", profile.name);
+    Some(backend)
+}
+
+#[test]
+fn buffers_around_two_and_four_gib_are_right() {
+    let Some(backend) = gpu() else { return };
     for bytes in [(1 << 31) - 4, 1 << 31, (1 << 32) + 4, 6 << 30] {
         if !right_to_the_last(&backend, bytes) {
             eprintln!("no memory for {bytes} bytes: not shown here");
         }
     }
+}
+
+/// From the host and back to it, in several device buffers.
+#[test]
+fn four_gib_from_the_host_come_back_right() {
+    let Some(backend) = gpu() else { return };
+    let n = (1_usize << 30) + 1;
+    let program = Kernel::build("all", |k| {
+        let x = k.read_write::<u32>("x");
+        k.domain([x.len()], |[i]| x.store(i, x.load(i) + i * 0x9E37_79B1_u32 + 7_u32));
+    })
+    .unwrap();
+    let x = vec![0; 4 * n];
+    let got = match backend.dispatch_checked(&program, &[&x], &DispatchConfig::default()) {
+        Err(BackendError::OutOfMemory { bytes, .. }) => {
+            eprintln!("no memory for {bytes:?} bytes: not shown here");
+            return;
+        }
+        got => got.unwrap(),
+    };
+    let wrong = (0..n).find(|&i| got[0][4 * i..4 * i + 4] != value(i as u64).to_le_bytes());
+    assert_eq!((wrong, got[0].len()), (None, x.len()));
+}
+
+/// Elements of a byte, more than fit a signed index.
+#[test]
+fn more_elements_than_a_signed_index_are_right_and_the_next_is_untouched() {
+    let Some(backend) = gpu() else { return };
+    let n = (1_u64 << 31) + 7;
+    let program = Kernel::build("bytes", |k| {
+        let n = k.param::<u32>("n");
+        let x = k.read_write::<u8>("x");
+        k.domain([n.extent()], |[i]| x.store(i, (i * 0x9E37_79B1_u32 >> 11_u32).convert::<u8>()));
+    })
+    .unwrap();
+    let x = match guarded(&backend, n + 9) {
+        Err(BackendError::OutOfMemory { .. }) => {
+            eprintln!("no memory for {n} bytes: not shown here");
+            return;
+        }
+        allocated => allocated.unwrap(),
+    };
+    let config = DispatchConfig::default().param("n", n as u32);
+    backend.dispatch_resident_timed(&program, &[x], &config).unwrap();
+    for at in (0..=31).map(|p| 1 << p).chain([n]) {
+        let first = at - at.min(4);
+        let last = (at + 4).min(n);
+        let got = backend.download_resident_range(&x, first as usize, (last - first) as usize).unwrap();
+        let want: Vec<u8> =
+            (first..last).map(|i| ((i as u32).wrapping_mul(0x9E37_79B1) >> 11) as u8).collect();
+        assert_eq!(got, want, "from {first}");
+    }
+    assert_eq!(backend.download_resident_range(&x, n as usize, 9).unwrap(), [GUARD; 9]);
+    backend.free(x).unwrap();
+    backend.trim();
 }

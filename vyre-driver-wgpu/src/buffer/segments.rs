@@ -49,7 +49,7 @@ impl Layout {
     }
 
     /// The range of `len` bytes from `offset` on, by segment: its number, the offset there, and the bytes.
-    pub(crate) fn pieces(self, offset: u64, len: u64) -> impl Iterator<Item = (usize, u64, u64)> {
+    pub(crate) fn pieces(self, offset: u64, len: u64) -> impl Iterator<Item = (usize, u64, u64)> + Clone {
         let mut done = 0;
         std::iter::from_fn(move || {
             let at = offset + done;

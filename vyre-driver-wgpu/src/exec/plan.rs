@@ -30,7 +30,11 @@ impl Named {
     }
 
     /// A range of bytes by device buffer: the offset there, and how many.
-    pub(super) fn pieces(self, offset: u64, len: u64) -> impl Iterator<Item = (BufferIndex, u64, u64)> {
+    pub(super) fn pieces(
+        self,
+        offset: u64,
+        len: u64,
+    ) -> impl Iterator<Item = (BufferIndex, u64, u64)> + Clone {
         self.layout.pieces(offset, len).map(move |(segment, offset, len)| (self.first + segment, offset, len))
     }
 }
