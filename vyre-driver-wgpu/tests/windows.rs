@@ -190,6 +190,10 @@ fn grid_barriers_and_counts_in_memory_go_with_windows() {
 fn more_windows_than_bindings_are_refused_by_name() {
     let backend = limited();
     let most = u64::from(backend.profile().max_storage_bindings);
+    if most > 256 {
+        println!("{} has {most} storage bindings: not shown here", backend.profile().name);
+        return;
+    }
     let program = program(
         "program last {
             buffer x: readwrite u32[];
