@@ -199,7 +199,7 @@ fn more_elements_than_a_signed_index_are_right_and_the_next_is_untouched() {
     let program = Kernel::build("bytes", |k| {
         let n = k.param::<u32>("n");
         let x = k.read_write::<u8>("x");
-        k.domain([n.extent()], |[i]| x.store(i, (i * 0x9E37_79B1_u32 >> 11_u32).convert::<u8>()));
+        k.domain([n.extent()], |[i]| x.store(i, ((i * 0x9E37_79B1_u32) >> 11_u32).convert::<u8>()));
     })
     .unwrap();
     let x = match guarded(&backend, n + 9) {
