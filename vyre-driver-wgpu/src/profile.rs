@@ -27,7 +27,8 @@ pub(crate) fn profile_of(generation: &Generation, quirks: Quirks) -> DeviceProfi
             Capability::Timestamps,
             has(Features::TIMESTAMP_QUERY | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS),
         )
-        .with_if(Capability::StrictFloat, takes_spirv(generation));
+        .with_if(Capability::StrictFloat, takes_spirv(generation))
+        .with_if(Capability::Fence, matches!(info.backend, wgpu::Backend::Vulkan | wgpu::Backend::Dx12));
     DeviceProfile {
         backend: WGPU_BACKEND_ID.to_owned(),
         name: info.name.clone(),

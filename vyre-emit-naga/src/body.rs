@@ -299,12 +299,17 @@ impl<'m> Body<'m> {
                 let expected = expected.map(|e| self.value(e)).transpose()?;
                 self.atomic(block, id, op, element, pointer, value, expected)?;
             }
-            Op::Barrier { storage, workgroup } => {
+            Op::Barrier { storage, workgroup } | Op::Fence { storage, workgroup } => {
                 let mut flags = naga::Barrier::empty();
                 flags.set(naga::Barrier::STORAGE, storage);
                 flags.set(naga::Barrier::WORK_GROUP, workgroup || !storage);
                 self.flush();
-                self.push(Statement::ControlBarrier(flags));
+                let waits = matches!(inst.op, Op::Barrier { .. });
+                self.push(if waits {
+                    Statement::ControlBarrier(flags)
+                } else {
+                    Statement::MemoryBarrier(flags)
+                });
             }
             Op::Subgroup { op, value, lane } => {
                 let ty = result(self)?;

@@ -90,7 +90,7 @@ fn capabilities(descriptor: &KernelDescriptor) -> Capabilities {
             Capability::AtomicFloat32 => Capabilities::SHADER_FLOAT32_ATOMIC,
             Capability::CoherentStorage => Capabilities::MEMORY_DECORATION_COHERENT,
             // These concern the host and the writers, not the module.
-            Capability::Immediates | Capability::Timestamps | Capability::StrictFloat => {
+            Capability::Immediates | Capability::Timestamps | Capability::StrictFloat | Capability::Fence => {
                 Capabilities::empty()
             }
         };

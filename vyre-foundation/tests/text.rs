@@ -9,8 +9,8 @@ use vyre_foundation::ir::{
     Variable,
 };
 use vyre_foundation::text::{TextError, parse, print, print_with_map};
-use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Access, Axis, BuiltIn, DataType, MemoryOrdering, Value};
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::{Access, Axis, BuiltIn, DataType, FenceScope, MemoryOrdering, Value};
 
 fn program(text: &str) -> Program {
     match parse(text) {
@@ -350,12 +350,19 @@ fn barriers_and_subgroup_ops_have_all_their_names() {
     let mut arena = Arena::new("p");
     for ordering in MemoryOrdering::ALL {
         arena.push(RegionId::new(0), Node::Barrier { ordering });
+        for scope in FenceScope::ALL {
+            arena.push(RegionId::new(0), Node::Fence { ordering, scope });
+        }
     }
     let value = arena.expr(Expr::Literal(Value::new(1u32)));
     let shared = arena.shared(Array { name: "t".into(), element: DataType::U32, len: 4 });
     for &op in SubgroupOp::ALL {
         let lane = op.rule().takes_lane().then_some(value);
         arena.push(RegionId::new(0), Node::Subgroup { op, value, lane });
+    }
+    for &op in CollectiveOp::ALL {
+        let rank = op.rule().takes_rank().then_some(value);
+        arena.push(RegionId::new(0), Node::Collective { op, value, rank });
     }
     for &op in AtomicOp::ALL {
         let expected = op.rule().takes_expected().then_some(value);

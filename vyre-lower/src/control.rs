@@ -166,15 +166,22 @@ impl Lowering<'_, '_> {
                 None
             }
             Node::Barrier { ordering } => {
-                let (storage, workgroup) = match ordering {
-                    MemoryOrdering::Workgroup => (false, true),
-                    MemoryOrdering::Storage => (true, false),
-                    MemoryOrdering::WorkgroupAndStorage => (true, true),
-                    // Parts end at these.
-                    MemoryOrdering::GridSync => return Ok(()),
-                };
-                self.w.effect(Op::Barrier { storage, workgroup });
+                // Parts end at those of the grid.
+                if let Some((storage, workgroup)) = ordered(ordering) {
+                    self.w.effect(Op::Barrier { storage, workgroup });
+                }
                 None
+            }
+            // Devices order buffers for the whole device, whoever asks.
+            Node::Fence { ordering, scope: _ } => {
+                if let Some((storage, workgroup)) = ordered(ordering) {
+                    self.w.effect(Op::Fence { storage, workgroup });
+                }
+                None
+            }
+            Node::Collective { op: _, value, rank } => {
+                let (value, rank) = (self.value(value), rank.map(|rank| self.value(rank)));
+                Some(legalize::world_of_one(&mut self.w, value, rank))
             }
             Node::Subgroup { op, value, lane } => {
                 let ty = self.facts.type_of(value);
@@ -271,5 +278,15 @@ impl Lowering<'_, '_> {
         let passes = self.w.raw(BinaryOp::Le, left, stride);
         let next = self.w.select(passes, end, next);
         self.w.set(local, next);
+    }
+}
+
+/// Whether buffers and shared memory are ordered; `None` where the grid meets.
+fn ordered(ordering: MemoryOrdering) -> Option<(bool, bool)> {
+    match ordering {
+        MemoryOrdering::Workgroup => Some((false, true)),
+        MemoryOrdering::Storage => Some((true, false)),
+        MemoryOrdering::WorkgroupAndStorage => Some((true, true)),
+        MemoryOrdering::GridSync => None,
     }
 }

@@ -393,6 +393,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             || self.bindings.shared.iter().any(|a| a.atomic && wide(a.element));
         let needs = CapabilitySet::EMPTY
             .with_if(Capability::Subgroup, self.facts.has_subgroup())
+            .with_if(Capability::Fence, self.w.insts.iter().any(|inst| matches!(inst.op, Op::Fence { .. })))
             .with_if(Capability::AtomicFloat32, float_atomics)
             .with_if(Capability::Int64, self.uses(|ty| matches!(ty, DataType::U64 | DataType::I64)))
             .with_if(Capability::F64, self.uses(|ty| ty == DataType::F64))
@@ -441,6 +442,11 @@ fn check_limits(
     within(profile, "the size of shared memory in bytes", bytes, profile.max_shared_bytes)?;
     let bytes = program.privates().iter().map(size).sum();
     within(profile, "the size of an invocation's private arrays in bytes", bytes, MAX_PRIVATE_BYTES)?;
+    let fences = program.nodes().iter().any(|node| matches!(node, Node::Fence { .. }));
+    if fences && !profile.capabilities.contains(Capability::Fence) {
+        let (op, device) = ("a fence".to_owned(), profile.name.clone());
+        return Err(LowerError::Unsupported { op, ty: None, device, missing: Some(Capability::Fence) });
+    }
     if program.facts().has_subgroup() {
         let device = profile.name.clone();
         let lanes = profile.subgroup_size.filter(|_| profile.capabilities.contains(Capability::Subgroup));

@@ -24,11 +24,13 @@ pub enum Capability {
     Timestamps = 8,
     /// Emitted code is loaded with `NoContraction` on every float result: strict float semantics.
     StrictFloat = 9,
+    /// Fences that wait for nobody. (Metal's own wait for the workgroup, so they cannot stand in divergent flow.)
+    Fence = 11,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Subgroup,
         Self::F16,
         Self::F64,
@@ -39,6 +41,7 @@ impl Capability {
         Self::Immediates,
         Self::Timestamps,
         Self::StrictFloat,
+        Self::Fence,
     ];
 
     /// A stable name for messages and machine-readable output.
@@ -54,6 +57,7 @@ impl Capability {
             Self::Immediates => "immediates",
             Self::Timestamps => "timestamps",
             Self::StrictFloat => "strict_float",
+            Self::Fence => "fence",
         }
     }
 }
@@ -177,6 +181,7 @@ impl DeviceProfile {
             capabilities: CapabilitySet::EMPTY
                 .with(Capability::Subgroup)
                 .with(Capability::StrictFloat)
+                .with(Capability::Fence)
                 .with(Capability::F16)
                 .with(Capability::F64)
                 .with(Capability::Int64)

@@ -20,7 +20,7 @@ pub use half::{bf16, f16};
 
 pub use capability::{Capability, CapabilitySet, DeviceProfile, Quirks};
 pub use float::FloatFormat;
-pub use memory::{Access, Axis, BuiltIn, MemoryOrdering, TRAP_LOOP_LIMIT};
+pub use memory::{Access, Axis, BuiltIn, FenceScope, MemoryOrdering, TRAP_LOOP_LIMIT};
 pub use options::CompileOptions;
 pub use types::{DataType, Element, TypeSet, class};
 pub use value::{Comparison, ErrorBound, Mismatch, NanRule, Value};

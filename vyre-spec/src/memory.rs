@@ -70,6 +70,29 @@ impl MemoryOrdering {
     }
 }
 
+/// Among whom a fence orders memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum FenceScope {
+    /// The invocations of the workgroup.
+    Workgroup = 0,
+    /// Every invocation on the device.
+    Device = 1,
+}
+
+impl FenceScope {
+    /// Every scope, in wire-tag order.
+    pub const ALL: [Self; 2] = [Self::Workgroup, Self::Device];
+
+    /// The name in text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Workgroup => "workgroup",
+            Self::Device => "device",
+        }
+    }
+}
+
 /// The trap code of a loop that passed its trip limit; programs' own codes are below.
 pub const TRAP_LOOP_LIMIT: u32 = 0xFFFF_FFFF;
 

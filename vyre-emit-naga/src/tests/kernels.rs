@@ -2,7 +2,7 @@
 
 use super::{Kernel, PROOF, check_all_forms, snapshot};
 use crate::module::emit_unverified;
-use crate::{BindingKind, EmitError, to_wgsl};
+use crate::{BindingKind, EmitError, SpirvOptions, to_spirv, to_wgsl};
 use vyre_foundation::ir::{BufferId, ParamId};
 use vyre_lower::kernel::{Binding, LaunchField, Op, Role};
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
@@ -117,6 +117,32 @@ fn reduction_in_shared_memory() {
     k.inst(Op::Barrier { storage: true, workgroup: true }, None);
     let emitted = check_all_forms(&k);
     snapshot("reduce.wgsl", &to_wgsl(&emitted).unwrap());
+}
+
+#[test]
+fn a_fence_orders_memory_and_waits_for_nobody() {
+    let mut k = Kernel::new("fence");
+    let out = k.buffer(U32, Access::ReadWrite, false);
+    let i = k.global_x();
+    let one = k.constant(1u32);
+    let condition = k.binary(BinaryOp::Lt, i, one, BOOL);
+    let then = k.block(|k| {
+        k.store(out, i, one);
+        k.inst(Op::Fence { storage: true, workgroup: false }, None);
+    });
+    let otherwise = k.block(|_| {});
+    k.inst(Op::If { condition, then, otherwise }, None);
+    let emitted = check_all_forms(&k);
+    let words = to_spirv(&emitted, &SpirvOptions::default()).unwrap();
+    let mut ops = Vec::new();
+    let mut at = 5;
+    while at < words.len() {
+        ops.push(words[at] & 0xFFFF);
+        at += words[at] as usize >> 16;
+    }
+    // OpMemoryBarrier, and no OpControlBarrier.
+    assert_eq!(ops.iter().filter(|&&op| op == 225).count(), 1);
+    assert!(!ops.contains(&224));
 }
 
 #[test]

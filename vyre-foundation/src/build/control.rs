@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use vyre_spec::{MemoryOrdering, class};
+use vyre_spec::{FenceScope, MemoryOrdering, class};
 
 use super::{IntoVal, Kernel, Val};
 use crate::ir::{Expr, Node, RegionId};
@@ -123,6 +123,12 @@ impl Kernel {
     #[track_caller]
     pub fn barrier(&self, ordering: MemoryOrdering) {
         self.push(Node::Barrier { ordering }, Location::caller());
+    }
+
+    /// Orders this invocation's accesses before against those after, as others see them; nobody waits.
+    #[track_caller]
+    pub fn fence(&self, ordering: MemoryOrdering, scope: FenceScope) {
+        self.push(Node::Fence { ordering, scope }, Location::caller());
     }
 
     /// Records a fault: the dispatch then gives the host an error with the program's own `code` and

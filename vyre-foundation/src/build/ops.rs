@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use vyre_spec::ops::{BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::ops::{BinaryOp, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{Element, bf16, class, f16};
 
 use super::kernel::Caller;
@@ -189,6 +189,30 @@ macro_rules! subgroup_row {
     };
 }
 
+macro_rules! collective_row {
+    ($op:expr, $name:ident AllReduce $class:ident $doc:literal) => {
+        impl<'k, T: class::$class> Val<'k, T> {
+            #[doc = $doc]
+            #[track_caller]
+            pub fn $name(self) -> Self {
+                let node = Node::Collective { op: $op, value: self.id, rank: None };
+                self.kernel.push_result(node, Location::caller())
+            }
+        }
+    };
+    ($op:expr, $name:ident $rule:ident $class:ident $doc:literal) => {
+        impl<'k, T: class::$class> Val<'k, T> {
+            #[doc = $doc]
+            #[track_caller]
+            pub fn $name(self, rank: impl IntoVal<'k, u32>) -> Self {
+                let at = Location::caller();
+                let rank = Some(rank.expr(self.kernel, at));
+                self.kernel.push_result(Node::Collective { op: $op, value: self.id, rank }, at)
+            }
+        }
+    };
+}
+
 macro_rules! unary {
     ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), sym: $sym:literal $prec:literal,
         rust: $rust:ident, laws: $laws:tt, nan: $nan:ident, bound: $bound:ident $(($($b:tt)*))? $({$($bf:tt)*})?,
@@ -236,8 +260,16 @@ macro_rules! subgroup {
     };
 }
 
+macro_rules! collective {
+    ($($variant:ident = $tag:literal $name:ident { ty: $rule:ident($class:ident), combine: $combine:ident,
+        doc: $doc:literal })*) => {
+        $(collective_row! { CollectiveOp::$variant, $name $rule $class $doc })*
+    };
+}
+
 vyre_spec::unary_ops!(unary);
 vyre_spec::binary_ops!(binary);
 vyre_spec::ternary_ops!(ternary);
 vyre_spec::cast_ops!(cast);
 vyre_spec::subgroup_ops!(subgroup);
+vyre_spec::collective_ops!(collective);

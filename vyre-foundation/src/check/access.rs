@@ -2,10 +2,10 @@
 //!
 //! * A `writeonly` buffer is not loaded; `readonly` and `uniform` buffers are not stored.
 //! * Atomics, which read and write, work on `readwrite` buffers and shared arrays.
-//! * Domain launches offer `point` and `extent` and no barriers or subgroup ops; workgroup launches offer
+//! * Domain launches offer `point` and `extent` and no barriers, fences for shared memory or subgroup ops; workgroup launches offer
 //!   every other built-in value.
 
-use vyre_spec::Access;
+use vyre_spec::{Access, MemoryOrdering};
 
 use crate::diag::{Code, Diagnostic, Site};
 use crate::ir::{BufferId, Expr, Launch, Node, NodeId, Place, Program};
@@ -51,6 +51,8 @@ pub(crate) fn check(program: &Program, facts: &mut Facts, findings: &mut Vec<Dia
                 facts.has_subgroup = true;
                 "a subgroup op"
             }
+            Node::Fence { ordering: MemoryOrdering::Storage, .. } => continue,
+            Node::Fence { .. } => "a fence for shared memory",
             Node::Trap { .. } => {
                 facts.has_trap = true;
                 continue;

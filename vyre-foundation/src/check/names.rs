@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{Access, BuiltIn, DataType};
 
 use crate::diag::{Code, Diagnostic, Site};
@@ -38,6 +38,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
     "continue",
     "return",
     "barrier",
+    "fence",
     "trap",
     "len",
     "ceil_div",
@@ -57,6 +58,7 @@ pub(crate) fn is_reserved(word: &str) -> bool {
         || CastOp::from_name(word).is_some()
         || AtomicOp::from_name(word).is_some()
         || SubgroupOp::from_name(word).is_some()
+        || CollectiveOp::from_name(word).is_some()
 }
 
 /// Whether a word is an identifier.

@@ -11,8 +11,8 @@
 
 use std::fmt;
 
-use vyre_spec::ops::{AtomicOp, SubgroupOp};
-use vyre_spec::{DataType, TypeSet};
+use vyre_spec::ops::AtomicOp;
+use vyre_spec::{DataType, MemoryOrdering, TypeSet};
 
 use crate::diag::{Code, Diagnostic, Site};
 use crate::ir::{Expr, ExprId, Node, NodeId, Place, Program};
@@ -38,7 +38,7 @@ fn inputs(program: &Program, id: ExprId) -> impl Iterator<Item = ExprId> + use<>
     let expr = program.expr(id);
     let through = match *expr {
         Expr::Result(node) => match *program.node(node) {
-            Node::Subgroup { value, .. } => Some(value),
+            Node::Subgroup { value, .. } | Node::Collective { value, .. } => Some(value),
             _ => None,
         },
         _ => None,
@@ -180,7 +180,7 @@ impl Types<'_> {
         match *self.program.node(node) {
             Node::Load { place, .. } | Node::Atomic { place, .. } => Some(self.program.place(place).1),
             Node::Get { var } => Some(self.program.var(var).ty),
-            Node::Subgroup { value, .. } => self.of(value),
+            Node::Subgroup { value, .. } | Node::Collective { value, .. } => self.of(value),
             _ => None,
         }
     }
@@ -212,11 +212,31 @@ impl Types<'_> {
                 _ => {}
             },
             Node::For { start, end, step, .. } => self.bounds(site, start, end, step),
-            Node::Subgroup { op, value, lane } => self.subgroup(site, op, value, lane),
+            Node::Subgroup { op, value, lane } => {
+                let rule = op.rule();
+                self.values(site, op.name(), rule.operands(), value);
+                self.second(site, op.name(), "lane", rule.takes_lane(), lane);
+            }
+            Node::Collective { op, value, rank } => {
+                let rule = op.rule();
+                self.values(site, op.name(), rule.operands(), value);
+                self.second(site, op.name(), "rank", rule.takes_rank(), rank);
+            }
+            Node::Fence { ordering: MemoryOrdering::GridSync, .. } => self.report(
+                Code::Structure,
+                site,
+                "a fence waits for nobody, so it cannot make the grid meet".to_owned(),
+                "fence `storage` among the `device`, or use a barrier",
+            ),
             Node::Trap { address, .. } => {
                 self.expect(site, address, DataType::U32, "a trap's address is a u32");
             }
-            Node::Get { .. } | Node::Break | Node::Continue | Node::Return | Node::Barrier { .. } => {}
+            Node::Get { .. }
+            | Node::Break
+            | Node::Continue
+            | Node::Return
+            | Node::Barrier { .. }
+            | Node::Fence { .. } => {}
         }
     }
 
@@ -281,24 +301,26 @@ impl Types<'_> {
         self.expect(site, step, ty, &format!("the loop counts in {ty}"));
     }
 
-    fn subgroup(&mut self, site: Site, op: SubgroupOp, value: ExprId, lane: Option<ExprId>) {
-        let rule = op.rule();
-        if let Some(ty) = self.of(value).filter(|&ty| !rule.operands().contains(ty)) {
-            self.refuse(site, op.name(), Refusal::NotTaken(ty, rule.operands()));
+    /// Demands an operand of one of some types.
+    fn values(&mut self, site: Site, op: &'static str, allowed: TypeSet, value: ExprId) {
+        if let Some(ty) = self.of(value).filter(|&ty| !allowed.contains(ty)) {
+            self.refuse(site, op, Refusal::NotTaken(ty, allowed));
         }
-        match lane {
-            Some(lane) if rule.takes_lane() => {
-                self.expect(site, lane, DataType::U32, &format!("the lane of `{}` is a u32", op.name()));
+    }
+
+    /// Demands a second operand, or that there is none.
+    fn second(&mut self, site: Site, op: &'static str, what: &str, takes: bool, second: Option<ExprId>) {
+        match second {
+            Some(second) if takes => {
+                self.expect(site, second, DataType::U32, &format!("the {what} of `{op}` is a u32"));
             }
-            None if !rule.takes_lane() => {}
-            Some(_) => {
-                self.report(Code::Structure, site, format!("`{}` takes no lane", op.name()), "leave it out")
-            }
+            None if !takes => {}
+            Some(_) => self.report(Code::Structure, site, format!("`{op}` takes no {what}"), "leave it out"),
             None => self.report(
                 Code::Structure,
                 site,
-                format!("`{}` needs a lane", op.name()),
-                "give the lane or mask as a u32",
+                format!("`{op}` needs a {what}"),
+                "give it as a u32 after a comma",
             ),
         }
     }

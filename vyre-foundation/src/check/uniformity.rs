@@ -3,6 +3,7 @@
 //! * A barrier stands in flow that all invocations of a workgroup share; one that synchronises the grid, in
 //!   flow that the whole launch shares.
 //! * A subgroup op stands in flow that all invocations of a workgroup share.
+//! * A collective stands in flow that the whole launch shares.
 //!
 //! What is uniform follows from what it depends on, solved as the least fixpoint over [`super::graph`]:
 //!
@@ -60,6 +61,10 @@ pub(crate) fn check(program: &Program, tree: &Tree, findings: &mut Vec<Diagnosti
             Node::Subgroup { .. } if flow > Uniformity::Workgroup => (
                 Code::DivergentSubgroup,
                 "a subgroup op is in control flow that invocations of one workgroup do not share",
+            ),
+            Node::Collective { .. } if flow > Uniformity::Launch => (
+                Code::DivergentCollective,
+                "a collective is in control flow that invocations of the launch do not share",
             ),
             _ => continue,
         };
@@ -134,6 +139,11 @@ fn effects(program: &Program, tree: &Tree, graph: &mut Graph, id: NodeId, node: 
             }
             _ => graph.seed(Point::Effect(id), bottom(program)),
         },
+        Node::Collective { .. } => {
+            for operand in node.operands() {
+                graph.edge(Point::Expr(operand), Point::Effect(id));
+            }
+        }
         Node::Atomic { .. } | Node::Subgroup { .. } => graph.seed(Point::Effect(id), bottom(program)),
         Node::Get { var } => graph.edge(Point::Var(var), Point::Effect(id)),
         Node::Declare { var, init: value } | Node::Set { var, value } => {
@@ -164,7 +174,7 @@ fn effects(program: &Program, tree: &Tree, graph: &mut Graph, id: NodeId, node: 
                 }
             }
         }
-        Node::Store { .. } | Node::Barrier { .. } | Node::Trap { .. } => {}
+        Node::Store { .. } | Node::Barrier { .. } | Node::Fence { .. } | Node::Trap { .. } => {}
     }
 }
 

@@ -128,6 +128,7 @@ codes! {
     LaunchKind = "V0301" "A construct belongs to another kind of launch.";
     DivergentBarrier = "V0302" "A barrier is in control flow that the invocations it joins do not share.";
     DivergentSubgroup = "V0303" "A subgroup op is in control flow that a workgroup does not share.";
+    DivergentCollective = "V0305" "A collective is in control flow that the launch does not share.";
     // 04xx: races.
     Race = "V0401" "Two unordered accesses meet at one element, one of them a write.";
     // 05xx: limits.

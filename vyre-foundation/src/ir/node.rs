@@ -1,7 +1,7 @@
 //! Nodes: everything whose effect or value depends on when it happens.
 
-use vyre_spec::MemoryOrdering;
-use vyre_spec::ops::{AtomicOp, SubgroupOp};
+use vyre_spec::ops::{AtomicOp, CollectiveOp, SubgroupOp};
+use vyre_spec::{FenceScope, MemoryOrdering};
 
 use super::{BufferId, ExprId, PrivateId, RegionId, SharedId, VarId};
 
@@ -110,6 +110,24 @@ pub enum Node {
         /// Which memory.
         ordering: MemoryOrdering,
     },
+    /// Orders the invocation's accesses before it against those after it, as others see them; nobody waits. It may
+    /// stand in any flow.
+    Fence {
+        /// Which memory; not `GridSync`, for which invocations would have to meet.
+        ordering: MemoryOrdering,
+        /// Among whom.
+        scope: FenceScope,
+    },
+    /// Combines the values of the invocations with this index on all devices of the world. Gives this device's
+    /// result. A world of one device is the identity.
+    Collective {
+        /// What is done.
+        op: CollectiveOp,
+        /// The operand.
+        value: ExprId,
+        /// The rank, a `u32`, for the ops that take one.
+        rank: Option<ExprId>,
+    },
     /// Combines the lanes of a subgroup. Gives this lane's result.
     Subgroup {
         /// What is done.
@@ -141,10 +159,14 @@ impl Node {
             Self::If { condition, .. } | Self::While { condition, .. } => (Some(condition), None, None),
             Self::For { start, end, step, .. } => (Some(start), Some(end), Some(step)),
             Self::Subgroup { value, lane, .. } => (Some(value), lane, None),
+            Self::Collective { value, rank, .. } => (Some(value), rank, None),
             Self::Trap { address, .. } => (Some(address), None, None),
-            Self::Get { .. } | Self::Break | Self::Continue | Self::Return | Self::Barrier { .. } => {
-                (None, None, None)
-            }
+            Self::Get { .. }
+            | Self::Break
+            | Self::Continue
+            | Self::Return
+            | Self::Barrier { .. }
+            | Self::Fence { .. } => (None, None, None),
         };
         [a, b, c].into_iter().flatten()
     }
@@ -174,9 +196,17 @@ impl Node {
                 let value = f(value);
                 Self::Subgroup { op, value, lane: lane.map(f) }
             }
+            Self::Collective { op, value, rank } => {
+                let value = f(value);
+                Self::Collective { op, value, rank: rank.map(f) }
+            }
             Self::Trap { code, address } => Self::Trap { code, address: f(address) },
-            leaf
-            @ (Self::Get { .. } | Self::Break | Self::Continue | Self::Return | Self::Barrier { .. }) => leaf,
+            leaf @ (Self::Get { .. }
+            | Self::Break
+            | Self::Continue
+            | Self::Return
+            | Self::Barrier { .. }
+            | Self::Fence { .. }) => leaf,
         }
     }
 
@@ -211,7 +241,14 @@ impl Node {
 
     /// Whether [`super::Expr::Result`] may read the node.
     pub const fn has_result(&self) -> bool {
-        matches!(self, Self::Load { .. } | Self::Atomic { .. } | Self::Get { .. } | Self::Subgroup { .. })
+        matches!(
+            self,
+            Self::Load { .. }
+                | Self::Atomic { .. }
+                | Self::Get { .. }
+                | Self::Subgroup { .. }
+                | Self::Collective { .. }
+        )
     }
 
     /// The array that the node addresses.

@@ -1,6 +1,6 @@
 //! The dense form that the machine executes: flat instructions over 64-bit registers.
 
-use vyre_spec::ops::{Columns1, Columns2, Columns3, SubgroupOp};
+use vyre_spec::ops::{CollectiveOp, Columns1, Columns2, Columns3, SubgroupOp};
 use vyre_spec::{BuiltIn, DataType, MemoryOrdering};
 
 use crate::ir::{NodeId, Place};
@@ -199,6 +199,14 @@ pub(super) enum Instr {
     /// `subgroup` is a position in the table of those.
     Subgroup {
         subgroup: u32,
+    },
+    /// A collective of one device; `rank` is read where the op takes one.
+    Collective {
+        op: CollectiveOp,
+        ty: DataType,
+        dst: Reg,
+        value: Reg,
+        rank: Reg,
     },
     Trap {
         code: u32,

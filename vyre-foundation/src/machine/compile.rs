@@ -421,6 +421,13 @@ impl<'p> Compiler<'p> {
                 let subgroup = self.code.subgroups.len() as u32 - 1;
                 self.emit(id, Instr::Subgroup { subgroup });
             }
+            // Each access is seen by all at once.
+            Node::Fence { .. } => {}
+            Node::Collective { op, value, rank } => {
+                let (ty, value) = (self.type_of(value), reg(self, value));
+                let rank = rank.map_or(value, |e| reg(self, e));
+                self.emit(id, Instr::Collective { op, ty, dst, value, rank });
+            }
             Node::Trap { code, address } => {
                 self.emit(id, Instr::Trap { code, address: reg(self, address) });
             }

@@ -182,6 +182,14 @@ impl Machine<'_> {
                     let op = &code.subgroups[subgroup as usize];
                     self.subgroup(code.site(*pc as u32), op, team, bank, thread);
                 }
+                Instr::Collective { op, ty, dst, value, rank } => {
+                    let (dst, others) = bank.apart(dst, team.span);
+                    let (values, ranks) = (others.column(value), others.column(rank));
+                    team.active.for_each(|lane| {
+                        let result = op.eval(ty, &[values[lane]], 0, ranks[lane] as u32);
+                        dst[lane] = result.unwrap_or(0);
+                    });
+                }
                 Instr::Trap { code, address } => {
                     if let Some(lane) = team.active.first() {
                         let address = bank.column(address, team.span)[lane] as u32;

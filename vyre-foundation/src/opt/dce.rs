@@ -135,12 +135,14 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
             | Node::While { .. }
             | Node::Return
             | Node::Barrier { .. }
+            | Node::Fence { .. }
             | Node::Trap { .. } => tasks.push(Task::Node(id)),
             Node::Load { .. }
             | Node::Get { .. }
             | Node::If { .. }
             | Node::For { .. }
-            | Node::Subgroup { .. } => {}
+            | Node::Subgroup { .. }
+            | Node::Collective { .. } => {}
         }
     }
     let mut live = vec![false; program.nodes().len()];

@@ -1,7 +1,7 @@
 //! Damage: programs, text and bytes that are nearly right.
 
-use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Access, BuiltIn, DataType, MemoryOrdering};
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::{Access, BuiltIn, DataType, FenceScope, MemoryOrdering};
 
 use super::{Rng, random_value};
 use crate::ir::{
@@ -310,6 +310,15 @@ impl Mutator<'_> {
             Node::Barrier { ordering } => {
                 Node::Barrier { ordering: self.one_of(ordering, &MemoryOrdering::ALL) }
             }
+            Node::Fence { ordering, scope } => {
+                let ordering = self.one_of(ordering, &MemoryOrdering::ALL);
+                Node::Fence { ordering, scope: self.one_of(scope, &FenceScope::ALL) }
+            }
+            Node::Collective { op, value, rank } => Node::Collective {
+                op: self.one_of(op, CollectiveOp::ALL),
+                value,
+                rank: if self.change() { rank.xor(Some(value)) } else { rank },
+            },
             Node::Subgroup { op, value, lane } => Node::Subgroup {
                 op: self.one_of(op, SubgroupOp::ALL),
                 value,

@@ -63,7 +63,7 @@ impl Types {
             Expr::Result(node) => match *program.nodes().get(node.index())? {
                 Node::Load { place, .. } | Node::Atomic { place, .. } => Some(program.place(place).1),
                 Node::Get { var } => program.vars().get(var.index()).map(|var| var.ty),
-                Node::Subgroup { value, .. } => self.get(value),
+                Node::Subgroup { value, .. } | Node::Collective { value, .. } => self.get(value),
                 _ => None,
             },
             Expr::LoopVar(node) => match *program.nodes().get(node.index())? {
@@ -81,7 +81,7 @@ impl Types {
 /// The expressions whose types an expression's type needs.
 fn needs(program: &Program, expr: &Expr) -> impl Iterator<Item = ExprId> + use<> {
     let through = match expr.node().and_then(|node| program.nodes().get(node.index())) {
-        Some(Node::Subgroup { value, .. }) => Some(*value),
+        Some(Node::Subgroup { value, .. } | Node::Collective { value, .. }) => Some(*value),
         Some(Node::For { start, .. }) => Some(*start),
         _ => None,
     };

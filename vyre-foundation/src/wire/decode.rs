@@ -1,8 +1,8 @@
 //! Bytes to programs. Nothing is believed: counts are checked against the bytes that are left, ids against
 //! their tables, and the result is encoded again to see that the bytes were canonical.
 
-use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Access, BuiltIn, DataType, MemoryOrdering, Value};
+use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::{Access, BuiltIn, DataType, FenceScope, MemoryOrdering, Value};
 
 use super::{HASH, MAGIC, VERSION, WireError, encode_unsealed, tags};
 use crate::ir::ExtentOp;
@@ -390,10 +390,19 @@ impl Reader<'_> {
             tags::node::BREAK => Node::Break,
             tags::node::CONTINUE => Node::Continue,
             tags::node::RETURN => Node::Return,
-            tags::node::BARRIER => Node::Barrier {
-                ordering: self
-                    .tagged("memory ordering", |tag| MemoryOrdering::ALL.get(usize::from(tag)).copied())?,
-            },
+            tags::node::BARRIER => Node::Barrier { ordering: self.ordering()? },
+            tags::node::FENCE => {
+                let ordering = self.ordering()?;
+                let scope =
+                    self.tagged("fence scope", |tag| FenceScope::ALL.get(usize::from(tag)).copied())?;
+                Node::Fence { ordering, scope }
+            }
+            tags::node::COLLECTIVE => {
+                let op = self.tagged("collective op", CollectiveOp::from_tag)?;
+                let names = self.flag("rank flag")?;
+                let value = self.operand(exprs)?;
+                Node::Collective { op, value, rank: self.optional(names, exprs)? }
+            }
             tags::node::SUBGROUP => {
                 let op = self.tagged("subgroup op", SubgroupOp::from_tag)?;
                 let names = self.flag("lane flag")?;
@@ -405,6 +414,10 @@ impl Reader<'_> {
             }
             tag => return Err(WireError::Tag { offset, what: "node", tag }),
         })
+    }
+
+    fn ordering(&mut self) -> Wire<MemoryOrdering> {
+        self.tagged("memory ordering", |tag| MemoryOrdering::ALL.get(usize::from(tag)).copied())
     }
 
     fn operand(&mut self, exprs: &[ExprId]) -> Wire<ExprId> {

@@ -253,6 +253,16 @@ impl Writer {
                 self.byte(op.tag());
                 self.byte(lane.is_some().into());
             }
+            Node::Fence { ordering, scope } => {
+                self.byte(tags::node::FENCE);
+                self.byte(ordering as u8);
+                self.byte(scope as u8);
+            }
+            Node::Collective { op, rank, .. } => {
+                self.byte(tags::node::COLLECTIVE);
+                self.byte(op.tag());
+                self.byte(rank.is_some().into());
+            }
             Node::Trap { code, .. } => {
                 self.byte(tags::node::TRAP);
                 self.id(code);

@@ -50,4 +50,6 @@ pub(super) mod node {
     pub(in crate::wire) const BARRIER: u8 = 13;
     pub(in crate::wire) const SUBGROUP: u8 = 14;
     pub(in crate::wire) const TRAP: u8 = 15;
+    pub(in crate::wire) const FENCE: u8 = 17;
+    pub(in crate::wire) const COLLECTIVE: u8 = 18;
 }

@@ -186,6 +186,13 @@ pub enum Op {
         /// Shared memory.
         workgroup: bool,
     },
+    /// Orders the invocation's own accesses, without waiting.
+    Fence {
+        /// To buffers.
+        storage: bool,
+        /// To shared memory.
+        workgroup: bool,
+    },
     /// Combines the lanes of a subgroup.
     Subgroup {
         /// What is done.
@@ -227,7 +234,8 @@ impl Op {
             | Self::Break
             | Self::Continue
             | Self::Return
-            | Self::Barrier { .. } => (None, None, None),
+            | Self::Barrier { .. }
+            | Self::Fence { .. } => (None, None, None),
         };
         [a, b, c, None, None].into_iter().flatten()
     }

@@ -173,8 +173,9 @@ impl KernelDescriptor {
             Op::Break => f.write_str("break"),
             Op::Continue => f.write_str("continue"),
             Op::Return => f.write_str("return"),
-            Op::Barrier { storage, workgroup } => {
-                f.write_str("barrier")?;
+            Op::Barrier { storage, workgroup } | Op::Fence { storage, workgroup } => {
+                let waits = matches!(op, Op::Barrier { .. });
+                f.write_str(if waits { "barrier" } else { "fence" })?;
                 f.write_str(if storage { " storage" } else { "" })?;
                 f.write_str(if workgroup { " workgroup" } else { "" })
             }

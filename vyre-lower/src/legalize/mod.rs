@@ -8,6 +8,7 @@
 
 mod atomic;
 mod bits;
+mod collective;
 mod convert;
 mod dot;
 mod float;
@@ -26,6 +27,7 @@ use vyre_spec::{DataType, atomic_ops, binary_ops, cast_ops, subgroup_ops, ternar
 
 pub(crate) use atomic::{Retries, Target};
 pub(crate) use bits::join;
+pub(crate) use collective::world_of_one;
 pub(crate) use int::wide_mul;
 pub(crate) use memory::{from_memory, load_word, per_word, store_word, to_memory};
 pub(crate) use repr::{device_type, from_launch_word, literal, wrap};

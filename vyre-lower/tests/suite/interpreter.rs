@@ -475,6 +475,7 @@ impl Machine<'_> {
                 inv.frames.clear();
                 return;
             }
+            Op::Fence { .. } => return,
             Op::Barrier { .. } | Op::Subgroup { .. } => {
                 inv.waits = Some(id);
                 return;

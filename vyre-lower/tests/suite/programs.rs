@@ -5,7 +5,9 @@ use vyre_foundation::build::Kernel;
 use vyre_foundation::launch::Params;
 use vyre_lower::kernel::{Op, Proof};
 use vyre_lower::{LowerError, lower};
-use vyre_spec::{CompileOptions, MemoryOrdering, Value};
+use vyre_spec::{
+    Capability, CapabilitySet, CompileOptions, DeviceProfile, FenceScope, MemoryOrdering, Value,
+};
 
 fn floats(values: &[f32]) -> Vec<u32> {
     values.iter().map(|x| x.to_bits()).collect()
@@ -306,6 +308,50 @@ fn subgroup_ops_refuse_lanes_that_are_not() {
     let outcome = run(&kernel, &Params::new(), &[(1..9).collect(), vec![9; 8]]);
     assert_eq!(outcome.buffers[0], [1002, 1003, 1004, 1000, 2606, 2607, 2608, 2600]);
     assert_eq!(outcome.buffers[1], [0; 8]);
+}
+
+#[test]
+fn fences_stay_where_they_stand_or_are_refused() {
+    let kernel = Kernel::build("fences", |k| {
+        let out = k.read_write::<u32>("out");
+        k.domain([out.len()], |[i]| {
+            k.if_(i.lt(2u32), || {
+                out.store(i, i + 1u32);
+                k.fence(MemoryOrdering::Storage, FenceScope::Device);
+            });
+        });
+    })
+    .unwrap();
+    assert_eq!(run(&kernel, &Params::new(), &[vec![9; 3]]).buffers[0], [1, 2, 9]);
+    let lowered = lower(&kernel, &profile(), &CompileOptions::default()).unwrap();
+    let fences =
+        lowered.insts.iter().filter(|i| matches!(i.op, Op::Fence { storage: true, workgroup: false }));
+    assert_eq!(fences.count(), 1);
+    assert!(lowered.needs.contains(Capability::Fence));
+    let without = DeviceProfile { capabilities: CapabilitySet::EMPTY, ..profile() };
+    let refused = lower(&kernel, &without, &CompileOptions::default());
+    assert!(
+        matches!(&refused, Err(LowerError::Unsupported { missing: Some(Capability::Fence), .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_collective_of_one_device_is_the_value_of_its_own_rank() {
+    let kernel = Kernel::build("world", |k| {
+        let sum = k.read_write::<u32>("sum");
+        let of = k.read_write::<u32>("of");
+        let all = k.read_write::<u32>("all");
+        k.domain([sum.len()], |[i]| {
+            let v = i + 5u32;
+            sum.store(i, v.all_reduce_add() + v.all_reduce_min() + v.all_reduce_max());
+            of.store(i, v.all_gather(i & 1u32));
+            all.store(i, v.reduce_scatter_add(i) * 100u32 + v.broadcast(0u32));
+        });
+    })
+    .unwrap();
+    let outcome = run(&kernel, &Params::new(), &[vec![0; 3], vec![0; 3], vec![0; 3]]);
+    assert_eq!(outcome.buffers, [vec![15, 18, 21], vec![5, 0, 7], vec![505, 6, 7]]);
 }
 
 #[test]

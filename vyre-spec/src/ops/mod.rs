@@ -17,6 +17,7 @@
 mod atomic;
 mod binary;
 mod cast;
+mod collective;
 mod subgroup;
 mod ternary;
 mod unary;
@@ -24,6 +25,7 @@ mod unary;
 pub use atomic::{AtomicOp, AtomicRule};
 pub use binary::{BinaryOp, BinaryRule};
 pub use cast::CastOp;
+pub use collective::{CollectiveOp, CollectiveRule};
 pub use subgroup::{SubgroupOp, SubgroupRule};
 pub use ternary::{TernaryOp, TernaryRule};
 pub use unary::{UnaryOp, UnaryRule};

@@ -1,6 +1,6 @@
 //! Barriers, shared memory, subgroups.
 
-use vyre_spec::MemoryOrdering;
+use vyre_spec::{FenceScope, MemoryOrdering};
 
 use super::{bytes, output, run_clean, words};
 use crate::build::Kernel;
@@ -142,4 +142,22 @@ fn subgroup_ops_repeat_in_a_loop() {
     let outcome = run(&program, &Params::new(), &[&three], &options).unwrap();
     // 4 + 16 + 64
     assert_eq!(words(&outcome.outputs[0]), [84; 8]);
+}
+
+#[test]
+fn fences_wait_for_nobody_and_a_world_of_one_gives_its_own_values() {
+    let program = Kernel::build("test", |k| {
+        let out = k.write_only::<u32>("out", 4);
+        k.workgroups([4], [1], |g| {
+            let v = g.local_index + 3u32;
+            k.if_(g.local_index.lt(2u32), || {
+                k.fence(MemoryOrdering::WorkgroupAndStorage, FenceScope::Device)
+            });
+            let reduced = v.all_reduce_add() + v.reduce_scatter_max(0u32) * 10u32;
+            out.store(g.local_index, reduced + v.all_gather(g.local_index) * 100u32 + v.broadcast(7u32));
+        });
+    })
+    .unwrap();
+    // Only invocation 0 asks for rank 0, which is the only one.
+    assert_eq!(output(&run_clean(&program, &Params::new(), &[])), [333, 44, 55, 66]);
 }

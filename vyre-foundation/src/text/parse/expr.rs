@@ -1,6 +1,6 @@
 //! The language of expressions: operands, calls, and what is short for a load or a get.
 
-use vyre_spec::ops::{AtomicOp, BinaryOp, BinaryRule, CastOp, SubgroupOp, TernaryOp, UnaryOp};
+use vyre_spec::ops::{AtomicOp, BinaryOp, BinaryRule, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{Axis, BuiltIn, DataType, Value};
 
 use super::engine::{Infix, Language, Start, expression};
@@ -290,7 +290,8 @@ impl Parser<'_> {
 
     fn unknown_function<T>(&mut self, word: &str, span: Span) -> Parse<T> {
         let error = TextError::new(Code::UnknownName, span, format!("there is no function `{word}`"));
-        if AtomicOp::from_name(word).is_some() || SubgroupOp::from_name(word).is_some() {
+        let is_node = AtomicOp::from_name(word).is_some() || SubgroupOp::from_name(word).is_some();
+        if is_node || CollectiveOp::from_name(word).is_some() {
             let help = format!("its value depends on when it runs: bind it by `let v = {word} …;`");
             return self.fail(error.with_help(help));
         }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use vyre_spec::ops::{AtomicOp, SubgroupOp};
-use vyre_spec::{MemoryOrdering, Value};
+use vyre_spec::ops::{AtomicOp, CollectiveOp, SubgroupOp};
+use vyre_spec::{FenceScope, MemoryOrdering, Value};
 
 use super::body::{Block, Kind, NEXT};
 use super::scope::Declared;
@@ -16,9 +16,9 @@ use crate::text::suggest::closest;
 use crate::text::{Span, TextError};
 
 /// The words that begin a statement, besides atomic and subgroup ops.
-const STATEMENTS: [&str; 15] = [
+const STATEMENTS: [&str; 16] = [
     "let", "load", "store", "var", "declare", "get", "set", "if", "for", "while", "break", "continue",
-    "return", "barrier", "trap",
+    "return", "barrier", "fence", "trap",
 ];
 
 impl<'a> Parser<'a> {
@@ -75,6 +75,12 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Node::Barrier { ordering: self.ordering()? }
             }
+            "fence" => {
+                self.bump();
+                let ordering = self.ordering()?;
+                self.expect_symbol(",")?;
+                Node::Fence { ordering, scope: self.scope()? }
+            }
             "trap" => {
                 self.bump();
                 let code = self.small_integer()?;
@@ -120,6 +126,12 @@ impl<'a> Parser<'a> {
             let (value, _) = self.expression()?;
             let lane = self.second()?;
             return Ok(Some(Node::Subgroup { op, value, lane }));
+        }
+        if let Some(op) = CollectiveOp::from_name(word) {
+            self.bump();
+            let (value, _) = self.expression()?;
+            let rank = self.second()?;
+            return Ok(Some(Node::Collective { op, value, rank }));
         }
         match word {
             "load" => {
@@ -199,10 +211,20 @@ impl<'a> Parser<'a> {
         let find = |word: &str| MemoryOrdering::ALL.into_iter().find(|ordering| ordering.name() == word);
         let Some(ordering) = self.word().and_then(find) else {
             let names = MemoryOrdering::ALL.map(MemoryOrdering::name);
-            return self.expected(format!("what the barrier orders: {}", names.join(", ")));
+            return self.expected(format!("what is ordered: {}", names.join(", ")));
         };
         self.bump();
         Ok(ordering)
+    }
+
+    fn scope(&mut self) -> Parse<FenceScope> {
+        let find = |word: &str| FenceScope::ALL.into_iter().find(|scope| scope.name() == word);
+        let Some(scope) = self.word().and_then(find) else {
+            let names = FenceScope::ALL.map(FenceScope::name);
+            return self.expected(format!("among whom the fence orders: {}", names.join(", ")));
+        };
+        self.bump();
+        Ok(scope)
     }
 
     /// Reads `for name in a..b step c {`, from the `for` on.

@@ -250,21 +250,27 @@ impl Printer<'_> {
                 self.push("barrier ");
                 self.push(ordering.name());
             }
-            Node::Subgroup { op, value, lane } => {
-                self.push(op.name());
-                self.push(" ");
-                self.expr(value);
-                if let Some(lane) = lane {
-                    self.push(", ");
-                    self.expr(lane);
-                }
+            Node::Fence { ordering, scope } => {
+                self.push(&format!("fence {}, {}", ordering.name(), scope.name()));
             }
+            Node::Subgroup { op, value, lane } => self.op(op.name(), value, lane),
+            Node::Collective { op, value, rank } => self.op(op.name(), value, rank),
             Node::Trap { code, address } => {
                 self.push(&format!("trap {code}, "));
                 self.expr(address);
             }
             // These have blocks: `node` writes them.
             Node::If { .. } | Node::For { .. } | Node::While { .. } => {}
+        }
+    }
+
+    fn op(&mut self, name: &str, value: ExprId, second: Option<ExprId>) {
+        self.push(name);
+        self.push(" ");
+        self.expr(value);
+        if let Some(second) = second {
+            self.push(", ");
+            self.expr(second);
         }
     }
 

@@ -187,7 +187,7 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
             ensure(is(condition, DataType::Bool), id, "a condition is bool")?;
             return ensure(inst.ty.is_none(), id, "an effect has no value");
         }
-        Op::Loop { .. } | Op::Break | Op::Continue | Op::Return | Op::Barrier { .. } => {
+        Op::Loop { .. } | Op::Break | Op::Continue | Op::Return | Op::Barrier { .. } | Op::Fence { .. } => {
             return ensure(inst.ty.is_none(), id, "an effect has no value");
         }
         Op::Subgroup { op, value, lane } => {
