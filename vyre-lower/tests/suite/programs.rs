@@ -253,7 +253,7 @@ fn folded_grids_cover_every_workgroup_once() {
         CompileOptions { fold_grid: true, workgroup_size: Some([3, 1, 1]), ..CompileOptions::default() };
     for (w, h) in [(1u32, 1u32), (7, 1), (5, 3), (1, 9), (11, 11)] {
         let params = Params::new().with("w", Value::new(w)).with("h", Value::new(h));
-        let few = vyre_spec::DeviceProfile { max_workgroups_per_axis: 5, ..profile() };
+        let few = DeviceProfile { max_workgroups_per_axis: 5, ..profile() };
         let n = (2 * w * h) as usize;
         let outcome = run_with(&kernel, &params, &[vec![0; n]], &few, &folded);
         assert_eq!(outcome.buffers[0], vec![w * 100 + h; n]);
