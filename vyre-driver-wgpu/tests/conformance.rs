@@ -9,9 +9,14 @@ use vyre_driver_wgpu::WgpuBackend;
 #[test]
 fn every_op_gives_the_reference_value() {
     let backend = WgpuBackend::acquire().unwrap();
-    // A software device's compiler is slow; a GPU runs every case.
-    let depth = if backend.profile().is_software { Depth::Spaced } else { Depth::Full };
-    let report = conformance::ops(&backend, depth);
+    let depth = match std::env::var("VYRE_SUITE_DEPTH").as_deref() {
+        Ok("full") => Depth::Full,
+        Ok("few") => Depth::Few,
+        _ => Depth::Spaced,
+    };
+    let mut report = conformance::ops(&backend, depth);
+    report.merge(conformance::atomics(&backend));
+    report.merge(conformance::subgroups(&backend));
     show(&report);
     assert!(report.failures.is_empty(), "{} failures", report.failures.len());
     // What a device lacks is refused by name: 64-bit types, and functions of reals on f64.

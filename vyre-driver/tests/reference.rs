@@ -234,6 +234,16 @@ mod suite {
     }
 
     #[test]
+    fn the_suite_runs_atomics_and_subgroup_ops_and_notices_a_wrong_bit() {
+        for part in [conformance::atomics, conformance::subgroups] {
+            let report = part(&ReferenceBackend::new());
+            assert!(report.failures.is_empty() && report.refused.is_empty(), "{:#?}", report.failures);
+            assert!(report.compared > 5_000, "{}", report.compared);
+            assert_eq!(part(&Off(ReferenceBackend::new())).failures.len() as u64, report.programs);
+        }
+    }
+
+    #[test]
     fn the_oracle_computes_floats_as_worked_out_by_hand() {
         let report = conformance::floats(&ReferenceBackend::new());
         assert!(report.failures.is_empty(), "{:#?}", report.failures);

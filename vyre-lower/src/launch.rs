@@ -146,7 +146,8 @@ impl Shape {
             let total = self.workgroups(w);
             tests.push(w.in_prelude(|w| w.raw(BinaryOp::Lt, linear, total)));
         }
-        for axis in Axis::ALL.into_iter().take(if self.rule.points { self.axes } else { 0 }) {
+        // On an axis that the domain does not have, its extent is 1, whatever the workgroup's size there.
+        for axis in Axis::ALL.into_iter().filter(|_| self.rule.points) {
             let size = self.size[axis.index()];
             if size == 1 || (axis == Axis::X && self.rule.run > 1) {
                 continue;

@@ -32,6 +32,8 @@ Usage: cargo xtask <task>
   check-features           `cargo check` of each crate with each feature it declares
   demo [--software]        run the demo and the example jobs on the GPU
   test [--software]        run the whole test suite
+  fuzz --minutes N [--seed S] [--jobs J] [--software]
+                           random programs on the GPU against the reference machine; keeps a log in target/xtask/fuzz
 
 --software permits a software Vulkan driver, and installs Mesa's through apt when no usable driver is found.
 --software=swiftshader uses SwiftShader, a second software driver, unpacked from a Debian package.
@@ -63,6 +65,12 @@ fn task(args: &[&str]) -> Result<(), Error> {
             let software = Software::of(flags).ok_or_else(|| Error::Usage { args: args.join(" ") })?;
             let workspace = Workspace::load(None)?;
             if *task == "demo" { run::demo(&workspace, software) } else { run::test(&workspace, software) }
+        }
+        ["fuzz", options @ ..] => {
+            let (flags, options): (Vec<&str>, Vec<&str>) =
+                options.iter().partition(|option| option.starts_with("--software"));
+            let software = Software::of(&flags).ok_or_else(|| Error::Usage { args: args.join(" ") })?;
+            run::fuzz(&Workspace::load(None)?, software, &options)
         }
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

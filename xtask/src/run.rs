@@ -1,4 +1,4 @@
-//! The tasks that run cargo: `demo`, `test` and `check-features`.
+//! The tasks that run cargo: `demo`, `test`, `fuzz` and `check-features`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -59,6 +59,16 @@ pub(crate) fn test(workspace: &Workspace, software: Software) -> Result<(), Erro
         find_device(cargo(&workspace.root, &demo, &environment), software, "test")?;
     }
     cargo(&workspace.root, &["test", "--workspace", "--all-features"], &environment)
+}
+
+/// Builds the fuzzer, which is an example of the backend, and runs it with the options that it knows itself. Its log is
+/// named after the first seed.
+pub(crate) fn fuzz(workspace: &Workspace, software: Software, options: &[&str]) -> Result<(), Error> {
+    let environment = software::prepare(&workspace.root, software)?;
+    let first = options.iter().position(|&option| option == "--seed").and_then(|i| options.get(i + 1));
+    let log = format!("target/xtask/fuzz/seeds-from-{}.log", first.unwrap_or(&"0"));
+    let run = ["run", "-p", "vyre-driver-wgpu", "--example", "fuzz", "--"];
+    cargo(&workspace.root, &[&run[..], options, &["--log", &log]].concat(), &environment)
 }
 
 /// Each member by itself: as it comes, without features, with each alone and with all.

@@ -44,6 +44,7 @@ pub(super) fn encode(kernel: &KernelDescriptor) -> Result<Vec<u8>, &'static str>
             LaunchField::WorkgroupCount(axis) => (3, axis as u32),
             LaunchField::GridCount(axis) => (4, axis as u32),
             LaunchField::Zero => (5, 0),
+            LaunchField::ParamHigh(id) => (6, id.raw()),
             _ => return Err("launch data of a kind that payloads do not hold"),
         };
         out.u8(tag);
@@ -139,6 +140,7 @@ fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecErro
             (3, Some(axis)) => LaunchField::WorkgroupCount(axis),
             (4, Some(axis)) => LaunchField::GridCount(axis),
             (5, _) => LaunchField::Zero,
+            (6, _) if (id as usize) < program.params().len() => LaunchField::ParamHigh(ParamId::new(id)),
             _ => return malformed(at, "launch data of nothing"),
         });
     }

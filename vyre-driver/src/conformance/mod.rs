@@ -7,7 +7,9 @@ mod case;
 mod contract;
 mod faults;
 mod floats;
+mod forms;
 mod impact;
+mod lanes;
 mod operands;
 mod ops;
 mod optimizer;
@@ -17,12 +19,15 @@ mod speculation;
 pub use contract::{contract, shutdown};
 pub use faults::{narrow_stores, subgroup_sizes, wide_functions};
 pub use floats::floats;
+pub use forms::Form;
 pub use impact::{RuleGraph, impact};
+pub use lanes::{atomics, subgroups};
 pub use ops::{Depth, ops, ops_named};
 pub use optimizer::optimizer;
-pub use programs::programs;
+pub use programs::{program, programs, random_case, show};
 pub use speculation::speculation;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use vyre_foundation::check::{self, Checked};
@@ -30,6 +35,11 @@ use vyre_foundation::diag::Diagnostic;
 use vyre_foundation::ir::{Arena, ArenaError, Program};
 
 use crate::BackendError;
+
+/// Every op and type that [`ops`], [`atomics`] and [`subgroups`] run, such as `u8 add` or `f32 convert<f16>`.
+pub fn covered() -> BTreeSet<String> {
+    ops::described().into_iter().chain(lanes::described()).collect()
+}
 
 /// What a part of the suite ran and found.
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,10 @@
 //! so that the driver's compiler may fold them; as literals with the optimiser on, so that ours does; and
 //! with the first operand loaded and the others literal. All must give the reference value.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use vyre_foundation::ir::{Arena, Buffer, Count, Expr, ExprId, Extent, Launch, Node, Place, RegionId};
 use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
 use vyre_spec::{Access, Axis, BuiltIn, Comparison, DataType, ErrorBound, Value};
@@ -99,13 +103,29 @@ enum Form {
 /// Literal forms have a statement per case, in programs of this many.
 const STATEMENTS: usize = 64;
 
-/// How many cases the literal forms run.
+/// How many cases the literal forms run. Their programs are long, and a device's compiler takes its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// One program per op, type and form: evenly spaced cases.
+    /// Eight evenly spaced cases, in one program per op, type and form.
+    Few,
+    /// As [`Self::Few`], with 64 cases.
     Spaced,
     /// Every case.
     Full,
+}
+
+impl Depth {
+    /// Evenly spaced cases of these, few enough for the depth.
+    fn thin(self, cases: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+        let most = match self {
+            Self::Few => 8,
+            Self::Spaced => STATEMENTS,
+            Self::Full => return cases,
+        };
+        // An odd step visits every value of the last operand.
+        let step = (cases.len() / most) | 1;
+        cases.into_iter().step_by(step).collect()
+    }
 }
 
 /// Runs every op at every type on edge operands, in every form: loaded operands always on every case,
@@ -114,21 +134,44 @@ pub fn ops(backend: &dyn VyreBackend, depth: Depth) -> Report {
     ops_named(backend, depth, |_| true)
 }
 
-/// As [`ops`], for those whose description, such as `u8 add` or `f32 convert<f16>`, is wanted.
+/// As [`ops`], for those whose description, such as `u8 add` or `f32 convert<f16>`, is wanted. As many threads
+/// work as there are processors: it is the devices' compilers that take the time.
 pub fn ops_named(backend: &dyn VyreBackend, depth: Depth, wanted: impl Fn(&str) -> bool) -> Report {
+    let ops: Vec<Op> = Op::all().into_iter().filter(|op| wanted(&op.describe())).collect();
+    let next = AtomicUsize::new(0);
+    let reports: Mutex<BTreeMap<usize, Report>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&op) = ops.get(i) else { return };
+                    let report = one(backend, depth, op);
+                    reports.lock().unwrap_or_else(PoisonError::into_inner).insert(i, report);
+                }
+            });
+        }
+    });
+    let mut all = Report::default();
+    for report in reports.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
+        all.merge(report);
+    }
+    all
+}
+
+/// The descriptions of all that [`ops`] runs, such as `u8 add`.
+pub(super) fn described() -> Vec<String> {
+    Op::all().into_iter().map(Op::describe).collect()
+}
+
+fn one(backend: &dyn VyreBackend, depth: Depth, op: Op) -> Report {
     let mut report = Report::default();
-    for op in Op::all().into_iter().filter(|op| wanted(&op.describe())) {
-        let cases = cases(op);
-        run(backend, op, Form::Loaded, &cases, &mut report);
-        let cases: Vec<_> = match depth {
-            Depth::Full => cases,
-            // An odd step visits every value of the last operand.
-            Depth::Spaced => cases.iter().step_by((cases.len() / STATEMENTS) | 1).cloned().collect(),
-        };
-        for form in [Form::FirstLoaded, Form::Literal, Form::LiteralFolded] {
-            for cases in cases.chunks(STATEMENTS) {
-                run(backend, op, form, cases, &mut report);
-            }
+    let cases = cases(op);
+    run(backend, op, Form::Loaded, &cases, &mut report);
+    let cases = depth.thin(cases);
+    for form in [Form::FirstLoaded, Form::Literal, Form::LiteralFolded] {
+        for cases in cases.chunks(STATEMENTS) {
+            run(backend, op, form, cases, &mut report);
         }
     }
     report

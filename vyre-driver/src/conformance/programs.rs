@@ -2,55 +2,78 @@
 
 use std::ops::Range;
 
-use vyre_foundation::machine::{MachineOptions, TrapRecord};
+use vyre_foundation::machine::{MachineError, MachineOptions, Outcome, TrapRecord};
 use vyre_foundation::testing::{GenConfig, GeneratedCase, generate, shrink};
 use vyre_foundation::text;
 use vyre_spec::{Capability, Comparison, DataType, DeviceProfile, TypeSet};
 
-use super::{Failure, Report};
-use crate::{BackendError, DispatchConfig, VyreBackend};
+use super::{Failure, Form, Report};
+use crate::{BackendError, VyreBackend};
 
 /// Failures after which no more programs are run: each is shrunk, which takes many runs.
 const ENOUGH: usize = 6;
 
-/// Runs the programs of these seeds. A failure is shrunk, and its message holds the program's text.
+/// Runs the programs of these seeds, optimised and not. A failure is shrunk, and its message holds the
+/// program's text.
 pub fn programs(backend: &dyn VyreBackend, seeds: Range<u64>) -> Report {
     let mut report = Report::default();
     for seed in seeds {
         if report.failures.len() >= ENOUGH {
             break;
         }
-        let case = generate(seed, &config(backend, seed));
-        for unoptimized in [false, true] {
-            report.programs += 1;
-            match compare(backend, &case, unoptimized) {
-                Ok(bytes) => report.compared += bytes / 4,
-                Err(Wrong::Refused(message)) => report.refused.push(format!("seed {seed}: {message}")),
-                Err(Wrong::Different(first)) => {
-                    let small = shrink(case.clone(), &mut |case| {
-                        matches!(compare(backend, case, unoptimized), Err(Wrong::Different(_)))
-                    });
-                    let last = match compare(backend, &small, unoptimized) {
-                        Err(Wrong::Different(message)) => message,
-                        _ => first,
-                    };
-                    report.failures.push(Failure {
-                        case: format!(
-                            "seed {seed}, {}",
-                            if unoptimized { "unoptimised" } else { "optimised" }
-                        ),
-                        message: format!(
-                            "{last}\nparameters {:?}\ninputs {:?}\n{}",
-                            small.params,
-                            small.inputs,
-                            text::print(&small.program)
-                        ),
-                    });
-                }
-            }
+        report.merge(program(backend, seed, &[Form::Optimised, Form::Unoptimised]));
+    }
+    report
+}
+
+/// As [`programs`], for one seed and the forms of these that its program has.
+pub fn program(backend: &dyn VyreBackend, seed: u64, forms: &[Form]) -> Report {
+    let mut report = Report::default();
+    let case = random_case(backend, seed);
+    let want = expected(&case);
+    for &form in forms.iter().filter(|form| form.fits(backend, &case)) {
+        report.programs += 1;
+        match compare(backend, &case, form, &want) {
+            Ok(bytes) => report.compared += bytes / 4,
+            Err(Wrong::Refused(message)) => report.refused.push(format!("seed {seed}: {message}")),
+            Err(Wrong::Different(first)) => report.failures.push(shrunk(backend, case.clone(), form, first)),
         }
     }
     report
+}
+
+/// The random case that a device of this backend's profile is given for a seed.
+pub fn random_case(backend: &dyn VyreBackend, seed: u64) -> GeneratedCase {
+    generate(seed, &config(backend, seed))
+}
+
+/// A case as text: its parameters, its inputs with long ones cut, and its program.
+pub fn show(case: &GeneratedCase) -> String {
+    let inputs: Vec<String> = case
+        .inputs
+        .iter()
+        .map(|bytes| {
+            // What shrinking left is mostly zeros at the end.
+            let kept = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+            let shown = bytes.get(..kept.min(256)).unwrap_or_default();
+            format!("{} bytes {shown:?}{}", bytes.len(), if kept > shown.len() { ", …" } else { ", then 0" })
+        })
+        .collect();
+    format!("parameters {:?}\ninputs {}\n{}", case.params, inputs.join("; "), text::print(&case.program))
+}
+
+/// A failure as small as it gets.
+fn shrunk(backend: &dyn VyreBackend, case: GeneratedCase, form: Form, first: String) -> Failure {
+    let judge = |case: &GeneratedCase| match compare(backend, case, form, &expected(case)) {
+        Err(Wrong::Different(message)) => Some(message),
+        _ => None,
+    };
+    let seed = case.seed;
+    let small = shrink(case, &mut |case| judge(case).is_some());
+    Failure {
+        case: format!("seed {seed}, {}", form.name()),
+        message: format!("{}\n{}", judge(&small).unwrap_or(first), show(&small),),
+    }
 }
 
 /// What a device of this profile can be given; seeds take turns at kinds of programs.
@@ -100,17 +123,25 @@ enum Wrong {
     Different(String),
 }
 
-/// The bytes compared, or what differs.
-fn compare(backend: &dyn VyreBackend, case: &GeneratedCase, unoptimized: bool) -> Result<u64, Wrong> {
-    let different = |message: String| Err(Wrong::Different(message));
+/// What the reference machine gives.
+fn expected(case: &GeneratedCase) -> Result<Outcome, MachineError> {
     let options = MachineOptions { subgroup_size: case.subgroup_size, ..MachineOptions::default() };
-    let want = match case.run(&options) {
+    case.run(&options)
+}
+
+/// The bytes compared, or what differs.
+fn compare(
+    backend: &dyn VyreBackend,
+    case: &GeneratedCase,
+    form: Form,
+    want: &Result<Outcome, MachineError>,
+) -> Result<u64, Wrong> {
+    let different = |message: String| Err(Wrong::Different(message));
+    let want = match want {
         Ok(outcome) => outcome,
         Err(error) => return different(format!("the reference machine fails: {error}")),
     };
-    let inputs: Vec<&[u8]> = case.inputs.iter().map(Vec::as_slice).collect();
-    let config = DispatchConfig { unoptimized, params: case.params.clone(), ..DispatchConfig::default() };
-    match (backend.dispatch_checked(&case.program, &inputs, &config), want.trap) {
+    match (form.run(backend, case), &want.trap) {
         (Ok(got), None) => match case.compare(Comparison::EXACT, &want.outputs, &got) {
             Ok(()) => Ok(got.iter().map(|bytes| bytes.len() as u64).sum()),
             Err((buffer, mismatch)) => different(format!("output `{buffer}`: {mismatch:?}")),

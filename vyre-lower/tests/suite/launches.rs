@@ -9,7 +9,7 @@ use vyre_lower::lower;
 use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Access, Axis, BuiltIn, CompileOptions, DataType, DeviceProfile, Value};
 
-use crate::interpreter::{profile, run};
+use crate::interpreter::{profile, run, run_with};
 
 const MAX: u32 = 65_535;
 
@@ -58,6 +58,32 @@ fn nothing_is_dispatched_for_nothing() {
     for kernel in [groups(false), groups(true)] {
         for extent in [[0, 1, 1], [1, 0, 5], [1 << 20, 1 << 20, 0]] {
             assert!(kernel.grid(&launch(extent), MAX).unwrap().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_workgroup_that_reaches_beyond_the_domains_axes_does_each_point_once() {
+    for axes in 1..=3u32 {
+        let program = Kernel::build("points", |k| {
+            let out = k.read_write::<u32>("out");
+            match axes {
+                1 => k.domain([5u64], |[i]| {
+                    let _ = out.atomic_add(i, 1u32);
+                }),
+                2 => k.domain([5u64, 1u64], |[i, j]| {
+                    let _ = out.atomic_add(i + j, 1u32);
+                }),
+                _ => k.domain([5u64, 1u64, 1u64], |[i, j, l]| {
+                    let _ = out.atomic_add(i + j + l, 1u32);
+                }),
+            }
+        })
+        .unwrap();
+        for size in [[1, 16, 1], [4, 1, 4], [7, 2, 3], [3, 1, 1]] {
+            let options = CompileOptions { workgroup_size: Some(size), ..CompileOptions::default() };
+            let outcome = run_with(&program, &Params::new(), &[vec![0; 6]], &profile(), &options);
+            assert_eq!(outcome.buffers[0], [1, 1, 1, 1, 1, 0], "{axes} axes in {size:?}");
         }
     }
 }
