@@ -76,3 +76,64 @@ fn show(report: &Report) {
         println!("{failure}");
     }
 }
+
+/// The faults of `docs/testing/cases.md` that are programs; C06 and C07 have tests of their own above.
+mod cases {
+    use super::*;
+
+    fn case(number: &str) {
+        let backend = WgpuBackend::acquire().unwrap();
+        let (_, run) = conformance::CASES.iter().find(|(known, _)| *known == number).unwrap();
+        let report = run(&backend);
+        show(&report);
+        assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+        assert!(report.compared > 0);
+        let wide = |text: &String| ["f64", "u64", "i64"].iter().any(|ty| text.contains(ty));
+        assert!(report.refused.iter().all(wide), "{:#?}", report.refused);
+    }
+
+    #[test]
+    fn c01_remainders_with_negative_operands() {
+        case("C01");
+    }
+
+    #[test]
+    fn c02_ends_of_ranges_and_division_by_zero() {
+        case("C02");
+    }
+
+    #[test]
+    fn c03_floats_outside_the_range_of_integers() {
+        case("C03");
+    }
+
+    #[test]
+    fn c04_functions_of_reals_in_every_float_type() {
+        case("C04");
+    }
+
+    #[test]
+    fn c05_constants_through_every_form() {
+        case("C05");
+    }
+
+    #[test]
+    fn c09_locals_of_loops_start_anew() {
+        case("C09");
+    }
+
+    #[test]
+    fn c10_loops_end_with_their_trips_or_say_so() {
+        case("C10");
+    }
+
+    #[test]
+    fn c13_unwritten_shared_memory_is_zero() {
+        case("C13");
+    }
+
+    #[test]
+    fn c14_workgroups_keep_apart() {
+        case("C14");
+    }
+}

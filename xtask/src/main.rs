@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cli_doc;
+mod counts;
 mod error;
 mod generated;
 mod graph;
@@ -29,6 +30,7 @@ Usage: cargo xtask <task>
   check-ownership          compare CRATE_OWNERSHIP.toml with every Cargo.toml
   graph --write|--check    docs/CRATE_GRAPH.md and docs/OWNERSHIP.md
   readmes --write|--check  the generated section of every crate's README
+  counts --write|--check   the numbers of tests in TESTING.md
   check-features           `cargo check` of each crate with each feature it declares
   demo [--software]        run the demo and the example jobs on the GPU
   test [--software]        run the whole test suite
@@ -60,6 +62,7 @@ fn task(args: &[&str]) -> Result<(), Error> {
         }
         ["graph", mode @ ("--write" | "--check")] => graph::run(&Workspace::load(None)?, Mode::of(mode)),
         ["readmes", mode @ ("--write" | "--check")] => readmes::run(&Workspace::load(None)?, Mode::of(mode)),
+        ["counts", mode @ ("--write" | "--check")] => counts::run(&Workspace::load(None)?, Mode::of(mode)),
         ["check-features"] => run::check_features(&Workspace::load(None)?),
         [task @ ("demo" | "test"), flags @ ..] => {
             let software = Software::of(flags).ok_or_else(|| Error::Usage { args: args.join(" ") })?;

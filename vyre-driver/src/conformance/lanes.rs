@@ -11,7 +11,7 @@ use vyre_spec::ops::{AtomicOp, SubgroupOp};
 use vyre_spec::{Access, BuiltIn, Comparison, DataType, Value};
 
 use super::operands::{bytes, edges};
-use super::{Failure, Report, SuiteError, finished};
+use super::{Covered, Failure, Report, Row, SuiteError, finished};
 use crate::{DispatchConfig, VyreBackend};
 
 /// Invocations of a workgroup: a multiple of every subgroup size there is.
@@ -59,15 +59,32 @@ pub fn subgroups(backend: &dyn VyreBackend) -> Report {
     report
 }
 
-/// The descriptions of all that [`atomics`] and [`subgroups`] run, such as `u32 atomic_add`.
-pub(super) fn described() -> Vec<String> {
-    let atomics = AtomicOp::ALL
-        .iter()
-        .flat_map(|op| op.rule().elements().iter().map(move |ty| format!("{ty} {}", op.name())));
-    let subgroups = SubgroupOp::ALL
-        .iter()
-        .flat_map(|op| op.rule().operands().iter().map(move |ty| format!("{ty} {}", op.name())));
-    atomics.chain(subgroups).collect()
+/// All that [`atomics`] and [`subgroups`] run.
+pub(super) fn covered() -> Vec<Covered> {
+    let mut all = Vec::new();
+    for &op in AtomicOp::ALL {
+        for ty in op.rule().elements().iter() {
+            let operands = if op.rule().takes_expected() { vec![ty; 2] } else { vec![ty] };
+            all.extend(atomic(op, ty, false).map(|program| Covered {
+                row: Row::Atomic(op),
+                operands,
+                result: ty,
+                program,
+            }));
+        }
+    }
+    for &op in SubgroupOp::ALL {
+        for ty in op.rule().operands().iter() {
+            let operands = if op.rule().takes_lane() { vec![ty, DataType::U32] } else { vec![ty] };
+            all.extend(subgroup(op, ty).map(|program| Covered {
+                row: Row::Subgroup(op),
+                operands,
+                result: ty,
+                program,
+            }));
+        }
+    }
+    all
 }
 
 /// Elements, operands and, where they are taken, expected values: each pair of edges, the expected value right in

@@ -4,7 +4,9 @@
 //! it ran and every failure, so that one fault does not hide the others.
 
 mod case;
+mod cases;
 mod contract;
+mod covered;
 mod faults;
 mod floats;
 mod forms;
@@ -16,7 +18,9 @@ mod optimizer;
 mod programs;
 mod speculation;
 
+pub use cases::{CASES, Case};
 pub use contract::{contract, shutdown};
+pub use covered::{Covered, Row, covered};
 pub use faults::{narrow_stores, subgroup_sizes, wide_functions};
 pub use floats::floats;
 pub use forms::Form;
@@ -27,7 +31,6 @@ pub use optimizer::optimizer;
 pub use programs::{program, programs, random_case, show};
 pub use speculation::speculation;
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use vyre_foundation::check::{self, Checked};
@@ -35,11 +38,6 @@ use vyre_foundation::diag::Diagnostic;
 use vyre_foundation::ir::{Arena, ArenaError, Program};
 
 use crate::BackendError;
-
-/// Every op and type that [`ops`], [`atomics`] and [`subgroups`] run, such as `u8 add` or `f32 convert<f16>`.
-pub fn covered() -> BTreeSet<String> {
-    ops::described().into_iter().chain(lanes::described()).collect()
-}
 
 /// What a part of the suite ran and found.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
 use vyre_spec::{Access, Axis, BuiltIn, Comparison, DataType, ErrorBound, Value};
 
 use super::operands::{bytes, edges};
-use super::{Failure, Report, SuiteError, finished};
+use super::{Covered, Failure, Report, Row, SuiteError, finished};
 use crate::{DispatchConfig, VyreBackend};
 
 /// A pure op with its types: what is common to the four tables.
@@ -159,9 +159,22 @@ pub fn ops_named(backend: &dyn VyreBackend, depth: Depth, wanted: impl Fn(&str) 
     all
 }
 
-/// The descriptions of all that [`ops`] runs, such as `u8 add`.
-pub(super) fn described() -> Vec<String> {
-    Op::all().into_iter().map(Op::describe).collect()
+/// All that [`ops`] runs.
+pub(super) fn covered() -> Vec<Covered> {
+    let covered = |op: Op| {
+        let operands = op.operand_types();
+        let ones: Vec<Value> = operands.iter().map(|&ty| Value::one(ty)).collect();
+        let result = op.eval(&ones)?.ty();
+        let program = program(op, Form::Loaded, &[ones], &operands, result).ok()?;
+        let row = match op {
+            Op::Unary(op, _) => Row::Unary(op),
+            Op::Binary(op, _) => Row::Binary(op),
+            Op::Ternary(op, _) => Row::Ternary(op),
+            Op::Cast(op, ..) => Row::Cast(op),
+        };
+        Some(Covered { row, operands, result, program })
+    };
+    Op::all().into_iter().filter_map(covered).collect()
 }
 
 fn one(backend: &dyn VyreBackend, depth: Depth, op: Op) -> Report {

@@ -5,6 +5,7 @@ mod limits;
 mod literals;
 mod lowered;
 mod ops;
+mod random;
 mod spirv;
 
 use std::collections::BTreeMap;
