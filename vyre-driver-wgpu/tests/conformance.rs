@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
 
-use vyre_driver::VyreBackend;
 use vyre_driver::conformance::{self, Depth, Report};
 use vyre_driver_wgpu::WgpuBackend;
 

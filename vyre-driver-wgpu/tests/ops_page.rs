@@ -31,7 +31,7 @@ differ is its bound, in units in the last place (ULP) of the result's type. *NaN
 gives a NaN. A NaN's sign and payload are never specified.
 
 **What a device makes of it**: *native* is the device's own op at that type. *In 32 bits* is the device's own op
-in `u32`, `i32` or `f32`, and the result brought back into the narrower type. *Built* is other ops, chosen by the
+in `u32`, `i32` or `f32`, where that is not the op's type, and the result brought into it. *Built* is other ops, chosen by the
 legalisation rule of the row. An op that needs a capability is refused by name, when a program is compiled for a device
 without it. Some rules guard the device's op (a divisor of zero, the amount of a shift); such an op is native here.
 

@@ -8,7 +8,7 @@ use vyre_driver::{
     ProfileDigest, TargetPayload, VyreBackend,
 };
 use vyre_emit_naga::{naga, with_stack};
-use vyre_foundation::ir::Program;
+use vyre_foundation::ir::{Launch, Program};
 use vyre_foundation::wire;
 use vyre_lower::kernel::{Role, VerifiedKernel};
 
@@ -130,9 +130,11 @@ fn pipeline(
     }))
 }
 
-/// The kernel's outline, which must be the plain or the folded form of a kernel of `program`.
+/// The kernel's outline, which must be the plain or the folded form of a kernel of `program`; where the counts are in a
+/// buffer there is nothing to fold.
 fn outline(kernel: &PayloadKernel, folded: bool, program: &Program) -> Result<VerifiedKernel, String> {
     let outline = layout::decode(&kernel.layout, &kernel.entry_point, kernel.workgroup_size, program)?;
+    let folded = folded && !matches!(program.launch(), Launch::Indirect { .. });
     if outline.grid.folded != folded {
         return Err(format!("its grid is {}folded", if folded { "not " } else { "" }));
     }

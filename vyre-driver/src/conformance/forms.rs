@@ -33,8 +33,8 @@ impl Form {
         }
     }
 
-    /// Whether a case has this form: a domain has no workgroups of its own; payloads hold one kernel, are
-    /// specialised by nobody, and take their counts from the host.
+    /// Whether a case has this form: a domain has no workgroups of its own; payloads hold one kernel
+    /// and are specialised by nobody.
     pub(super) fn fits(self, backend: &dyn VyreBackend, case: &GeneratedCase) -> bool {
         let program = &case.program;
         match self {
@@ -43,7 +43,6 @@ impl Form {
             Self::Payload => {
                 let grid = Node::Barrier { ordering: MemoryOrdering::GridSync };
                 !program.nodes().contains(&grid)
-                    && !matches!(program.launch(), Launch::Indirect { .. })
                     && !program.params().iter().any(|param| param.specialize)
                     && backend_registration(backend.id()).is_ok_and(|r| r.target_compiler.is_some())
             }

@@ -13,7 +13,7 @@ use crate::{BackendError, VyreBackend};
 /// Failures after which no more programs are run: each is shrunk, which takes many runs.
 const ENOUGH: usize = 6;
 
-/// Runs the programs of these seeds, optimised and not. A failure is shrunk, and its message holds the
+/// Runs the programs of these seeds, optimised and not, and some in every form. A failure is shrunk, and its message holds the
 /// program's text.
 pub fn programs(backend: &dyn VyreBackend, seeds: Range<u64>) -> Report {
     let mut report = Report::default();
@@ -21,7 +21,8 @@ pub fn programs(backend: &dyn VyreBackend, seeds: Range<u64>) -> Report {
         if report.failures.len() >= ENOUGH {
             break;
         }
-        report.merge(program(backend, seed, &[Form::Optimised, Form::Unoptimised]));
+        let forms: &[Form] = if seed % 5 == 2 { &Form::ALL } else { &[Form::Optimised, Form::Unoptimised] };
+        report.merge(program(backend, seed, forms));
     }
     report
 }

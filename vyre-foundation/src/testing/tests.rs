@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Comparison, DataType, Value};
+use vyre_spec::{BuiltIn, Comparison, DataType, Value};
 
 use super::generate::attempt_case;
+use super::ops::commutes;
 use super::rebuild::{Edits, rebuild};
-use super::{GenConfig, GeneratedCase, Launches, generate, mutate, shrink};
+use super::{GenConfig, GeneratedCase, Launches, edge_values, generate, mutate, shrink};
 use crate::check::check;
-use crate::ir::{Expr, ExprId, Node};
+use crate::ir::{Expr, ExprId, Node, Place};
 use crate::machine::{Finding, MachineOptions, Schedule};
 use crate::opt::optimize;
 
@@ -44,62 +45,132 @@ fn a_seed_gives_the_same_case_each_time() {
     assert_ne!(*a.program, *generate(18, &config).program);
 }
 
-#[test]
-fn every_op_and_control_form_is_generated() {
-    let mut exprs = BTreeSet::new();
-    let mut nodes = BTreeSet::new();
-    for config in configs() {
-        for seed in 0..400 {
-            let case = generate(seed, &config);
-            for expr in case.program.exprs() {
-                let ty = |e| case.program.facts().type_of(e).name();
-                match *expr {
-                    Expr::Unary(op, a) => exprs.insert(format!("{} {}", op.name(), ty(a))),
-                    Expr::Binary(op, a, _) => exprs.insert(format!("{} {}", op.name(), ty(a))),
-                    Expr::Ternary(op, _, b, _) => exprs.insert(format!("{} {}", op.name(), ty(b))),
-                    Expr::Cast(op, to, a) => exprs.insert(format!("{} {} {to}", op.name(), ty(a))),
-                    _ => false,
-                };
-            }
-            for node in case.program.nodes() {
-                nodes.insert(match *node {
-                    Node::Atomic { op, place, .. } => {
-                        format!("{} {}", op.name(), case.program.place(place).1)
-                    }
-                    Node::Subgroup { op, .. } => op.name().into(),
-                    other => format!("{other:?}").split([' ', '{']).next().unwrap_or_default().to_owned(),
-                });
-            }
-        }
+/// What a program has: ops at their types, and constructs with what they act on.
+fn features(case: &GeneratedCase, found: &mut BTreeSet<String>) {
+    let program = &case.program;
+    let ty = |e| program.facts().type_of(e).name();
+    for expr in program.exprs() {
+        found.insert(match *expr {
+            Expr::Unary(op, a) => format!("{} {}", op.name(), ty(a)),
+            Expr::Binary(op, a, _) => format!("{} {}", op.name(), ty(a)),
+            Expr::Ternary(op, _, b, _) => format!("{} {}", op.name(), ty(b)),
+            Expr::Cast(op, to, a) => format!("{} {} {to}", op.name(), ty(a)),
+            Expr::BuiltIn(built_in) => format!("{built_in:?}"),
+            _ => continue,
+        });
     }
+    for node in program.nodes() {
+        let at = |place: Place| {
+            let kind = match place {
+                Place::Buffer(id) => format!("{:?}", program.buffer(id).access),
+                Place::Shared(_) => "shared".into(),
+                Place::Private(_) => "private".into(),
+            };
+            format!("{kind} {}", program.place(place).1)
+        };
+        found.insert(match *node {
+            Node::Load { place, .. } => format!("load {}", at(place)),
+            Node::Store { place, .. } => format!("store {}", at(place)),
+            Node::Atomic { op, place: place @ Place::Shared(_), .. } => {
+                format!("{} {}", op.name(), at(place))
+            }
+            Node::Atomic { op, place, .. } => format!("{} {}", op.name(), program.place(place).1),
+            Node::Subgroup { op, value, .. } => format!("{} {}", op.name(), ty(value)),
+            Node::Declare { var, .. } => format!("var {}", program.vars()[var.index()].ty),
+            Node::For { start, .. } => format!("for {}", ty(start)),
+            Node::Barrier { ordering } => format!("barrier {ordering:?}"),
+            other => format!("{other:?}").split([' ', '{']).next().unwrap_or_default().to_owned(),
+        });
+    }
+    for param in program.params() {
+        found.insert(format!("param {}{}", param.ty, if param.specialize { " specialize" } else { "" }));
+    }
+    let launch = format!("{:?}", program.launch());
+    found.insert(launch.split([' ', '{']).next().unwrap_or_default().to_owned());
+}
+
+/// Everything that the tables and the language have.
+fn wanted() -> BTreeSet<String> {
     let mut wanted = BTreeSet::new();
     for ty in DataType::ALL {
         let n = ty.name();
-        wanted.extend(
-            UnaryOp::ALL.iter().filter(|o| o.kernel(ty).is_some()).map(|o| format!("{} {n}", o.name())),
-        );
-        wanted.extend(
-            BinaryOp::ALL.iter().filter(|o| o.kernel(ty).is_some()).map(|o| format!("{} {n}", o.name())),
-        );
-        wanted.extend(
-            TernaryOp::ALL.iter().filter(|o| o.kernel(ty).is_some()).map(|o| format!("{} {n}", o.name())),
-        );
+        let mut add = |names: Vec<String>| wanted.extend(names);
+        let has = |name: &str, kernel: bool| kernel.then(|| format!("{name} {n}"));
+        add(UnaryOp::ALL.iter().filter_map(|o| has(o.name(), o.kernel(ty).is_some())).collect());
+        add(BinaryOp::ALL.iter().filter_map(|o| has(o.name(), o.kernel(ty).is_some())).collect());
+        add(TernaryOp::ALL.iter().filter_map(|o| has(o.name(), o.kernel(ty).is_some())).collect());
+        add(SubgroupOp::ALL.iter().filter_map(|o| has(o.name(), o.rule().operands().contains(ty))).collect());
         for to in DataType::ALL {
             let casts = CastOp::ALL.iter().filter(|op| op.allows(ty, to));
-            wanted.extend(casts.map(|op| format!("{} {n} {to}", op.name())));
+            add(casts.map(|op| format!("{} {n} {to}", op.name())).collect());
+        }
+        add(["load", "store"]
+            .into_iter()
+            .flat_map(|what| ["shared", "private", "ReadWrite"].map(|at| format!("{what} {at} {n}")))
+            .collect());
+        add(vec![
+            format!("load ReadOnly {n}"),
+            format!("load Uniform {n}"),
+            format!("store WriteOnly {n}"),
+            format!("var {n}"),
+            format!("param {n}"),
+            format!("param {n} specialize"),
+        ]);
+        add(has("for", ty.is_int()).into_iter().collect());
+    }
+    for &op in AtomicOp::ALL {
+        for ty in op.rule().elements().iter() {
+            wanted.insert(format!("{} {ty}", op.name()));
+            // In shared memory all invocations work on all elements, so only an op whose order does not matter.
+            let integers = edge_values(ty);
+            if !ty.is_float() && commutes(op, ty, &integers) {
+                wanted.insert(format!("{} shared {ty}", op.name()));
+            }
         }
     }
-    assert_eq!(wanted.difference(&exprs).collect::<Vec<_>>(), Vec::<&String>::new());
-    let mut wanted: BTreeSet<String> = SubgroupOp::ALL.iter().map(|op| op.name().to_owned()).collect();
-    for &op in AtomicOp::ALL {
-        wanted.extend(op.rule().elements().iter().map(|ty| format!("{} {ty}", op.name())));
-    }
     let forms = [
-        "Load", "Store", "Declare", "Get", "Set", "If", "For", "While", "Break", "Continue", "Return",
-        "Barrier", "Trap",
+        "Get",
+        "Set",
+        "If",
+        "While",
+        "Break",
+        "Continue",
+        "Return",
+        "Trap",
+        "barrier Workgroup",
+        "barrier Storage",
+        "barrier WorkgroupAndStorage",
+        "barrier GridSync",
+        "Domain",
+        "Workgroups",
+        "Indirect",
     ];
     wanted.extend(forms.map(str::to_owned));
-    assert_eq!(wanted.difference(&nodes).collect::<Vec<_>>(), Vec::<&String>::new());
+    wanted.extend(BuiltIn::ALL.map(|built_in| format!("{built_in:?}")));
+    wanted
+}
+
+#[test]
+fn every_op_type_and_control_form_is_generated() {
+    let mut found = BTreeSet::new();
+    for config in configs() {
+        for seed in 0..400 {
+            features(&generate(seed, &config), &mut found);
+        }
+    }
+    // What is rare is looked for longer.
+    let wanted = wanted();
+    let mut missing: Vec<_> = wanted.difference(&found).cloned().collect();
+    for seed in 400..4_000 {
+        if missing.is_empty() {
+            break;
+        }
+        for config in configs() {
+            features(&generate(seed, &config), &mut found);
+        }
+        missing.retain(|feature| !found.contains(feature));
+    }
+    assert_eq!(missing, Vec::<String>::new());
 }
 
 #[test]
