@@ -239,7 +239,8 @@ mod suite {
             let report = part(&ReferenceBackend::new());
             assert!(report.failures.is_empty() && report.refused.is_empty(), "{:#?}", report.failures);
             assert!(report.compared > 5_000, "{}", report.compared);
-            assert_eq!(part(&Off(ReferenceBackend::new())).failures.len() as u64, report.programs);
+            // Each output of each program is off.
+            assert!(part(&Off(ReferenceBackend::new())).failures.len() as u64 >= report.programs);
         }
     }
 
