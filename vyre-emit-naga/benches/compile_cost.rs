@@ -1,4 +1,5 @@
-//! `cargo bench -p vyre-emit-naga`: what compiling costs, by stage and by the number of statements.
+//! `cargo bench -p vyre-emit-naga`: what compiling costs, by stage and by the number of statements. Names of programs
+//! and numbers after `--` select rows.
 //!
 //! Three programs: straight code over buffers, structured code (branches, loops, variables, shared memory), and
 //! one expression of that depth. Each is compiled on a thread with a stack of 2 MiB for a device as lavapipe is,
@@ -133,15 +134,24 @@ fn main() {
     if std::env::args().any(|arg| arg == "--test") {
         return;
     }
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let selected = move |name: &str, n: u32| {
+        let named = |of: &dyn Fn(&String) -> bool, this: &str| {
+            !wanted.iter().any(of) || wanted.iter().any(|w| w == this)
+        };
+        named(&|w| w.parse::<u32>().is_err(), name) && named(&|w| w.parse::<u32>().is_ok(), &n.to_string())
+    };
     let heads: String = STAGES.iter().map(|stage| format!(" {stage:>9}")).collect();
     println!("milliseconds; the sum is of all but SPIR-V, the last column its microseconds per statement");
     println!("{:<11} {:>7}{heads} {:>9} {:>9}", "program", "N", "sum", "µs each");
-    let work = || {
+    let work = move || {
         for (name, make) in
             [("straight", straight as fn(u32) -> Program), ("structured", structured), ("deep", deep)]
         {
             for n in [100, 1_000, 10_000, 100_000] {
-                row(name, n, make);
+                if selected(name, n) {
+                    row(name, n, make);
+                }
             }
         }
     };

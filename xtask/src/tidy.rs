@@ -14,6 +14,9 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
         "vyre-foundation/src/testing/generate/index.rs",
         "keeps the indices and trips of random programs in bounds",
     ),
+    ("vyre-foundation/src/opt/forward.rs", "writes the comparison that a forwarded load needs"),
+    ("vyre-foundation/src/opt/if_convert.rs", "writes selections, and leaves remainders in branches"),
+    ("vyre-foundation/src/opt/strength.rs", "relates divisions to cheaper ops, which no single row can"),
     ("vyre-lower/src/access.rs", "writes guards of accesses"),
     (
         "vyre-lower/src/analysis/range/mod.rs",

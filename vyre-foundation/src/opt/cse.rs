@@ -12,82 +12,26 @@ use vyre_spec::Access;
 
 use crate::check::Checked;
 use crate::check::tree::{Tree, ids};
-use crate::ir::{Arena, BufferId, Expr, ExprId, LookupMap, Node, NodeId, Place, Program, RegionId, VarId};
+use crate::ir::{Arena, BufferId, ExprId, LookupMap, Node, NodeId, Place, Program, VarId};
 
 use super::Outcome;
-use super::rewrite::{NewExprs, Rewriter, keep};
+use super::rewrite::{Keep, Rewriter, keep};
+use super::scoped::{Knowledge, inside, walk};
 
 pub(super) fn run(program: &Checked<Program>) -> Outcome {
-    let tree = Tree::of(program);
-    let mut rewriter = Rewriter::new(program, Arena::with_declarations_of(program), keep);
-    let mut known = Known::new(program);
-    let mut stack = vec![Frame::new(program.body(), 0)];
-    while let Some(frame) = stack.last_mut() {
-        let region = frame.region;
-        if let Some(holder) = frame.done.take() {
-            known.forget_writes_in(&tree, program, holder);
-        }
-        let Some(&id) = program.region(region).get(frame.position) else {
-            if let Some((node, body)) = frame.tail.take() {
-                // The condition is evaluated here, at the end of the head, which dominates the body.
-                rewriter.set_node(node);
-                stack.push(Frame::new(body, known.log.len()));
-            } else {
-                known.undo(frame.mark);
-                stack.pop();
-            }
-            continue;
-        };
-        frame.position += 1;
-        match *program.node(id) {
-            Node::While { head, body, .. } => {
-                frame.done = Some(id);
-                rewriter.new.arena.place_node(region, id);
-                known.forget_writes_in(&tree, program, id);
-                stack.push(Frame { tail: Some((id, body)), ..Frame::new(head, known.log.len()) });
-            }
-            ref node @ (Node::If { .. } | Node::For { .. }) => {
-                frame.done = Some(id);
-                rewriter.set_node(id);
-                rewriter.new.arena.place_node(region, id);
-                if matches!(node, Node::For { .. }) {
-                    known.forget_writes_in(&tree, program, id);
-                }
-                // Each is entered with what is known here: one undoes what it learnt before the next begins.
-                let mark = known.log.len();
-                stack.extend(node.regions().rev().map(|child| Frame::new(child, mark)));
-            }
-            _ => {
-                if known.step(&mut rewriter, id) {
-                    rewriter.new.arena.place_node(region, id);
-                } else {
-                    rewriter.changed = true;
-                }
-            }
-        }
+    let reads = |node: &Node| matches!(node, Node::Get { .. } | Node::Set { .. } | Node::Load { .. });
+    if !program.nodes().iter().any(reads) {
+        return Ok(None);
     }
+    let tree = Tree::of(program);
+    let mut rewriter = Rewriter::new(program, Arena::with_declarations_of(program), keep as Keep);
+    walk(program, &mut rewriter, &mut Known::new(program, &tree));
     rewriter.finish()
 }
 
-struct Frame {
-    region: RegionId,
-    position: usize,
-    /// How long the log was when the region was entered.
-    mark: usize,
-    /// The loop whose head this is, and its body.
-    tail: Option<(NodeId, RegionId)>,
-    /// The node whose regions were just walked.
-    done: Option<NodeId>,
-}
-
-impl Frame {
-    fn new(region: RegionId, mark: usize) -> Self {
-        Self { region, position: 0, mark, tail: None, done: None }
-    }
-}
-
-/// What is known at a point of the walk, with a log to take back what a region taught.
-struct Known {
+struct Known<'a> {
+    program: &'a Program,
+    tree: &'a Tree,
     vars: Vec<Option<ExprId>>,
     loads: LookupMap<(BufferId, ExprId), ExprId>,
     log: Vec<Learnt>,
@@ -102,13 +46,15 @@ enum Learnt {
     Load(BufferId, ExprId),
 }
 
-impl Known {
-    fn new(program: &Program) -> Self {
+impl<'a> Known<'a> {
+    fn new(program: &'a Program, tree: &'a Tree) -> Self {
         let writes = ids(program).filter_map(|(id, node)| match *node {
             Node::Set { var, .. } => Some((id, var)),
             _ => None,
         });
         Self {
+            program,
+            tree,
             vars: vec![None; program.vars().len()],
             loads: LookupMap::default(),
             log: Vec::new(),
@@ -122,6 +68,12 @@ impl Known {
             self.log.push(Learnt::Var(var, before));
         }
     }
+}
+
+impl Knowledge for Known<'_> {
+    fn mark(&self) -> usize {
+        self.log.len()
+    }
 
     fn undo(&mut self, mark: usize) {
         for learnt in self.log.drain(mark..).rev() {
@@ -134,23 +86,15 @@ impl Known {
         }
     }
 
-    /// Forgets every variable that is written inside the node's regions.
-    fn forget_writes_in(&mut self, tree: &Tree, program: &Program, holder: NodeId) {
-        let Some(last) = program.node(holder).regions().last() else { return };
-        let first = self.writes.partition_point(|&(node, _)| node <= holder);
-        let end = self.writes.partition_point(|&(node, _)| node < tree.end(last));
-        for position in first..end {
-            let (_, var) = self.writes[position];
+    fn forget(&mut self, holder: NodeId) {
+        let writes = std::mem::take(&mut self.writes);
+        for &(_, var) in inside(self.tree, self.program, holder, &writes) {
             self.learn(var, None);
         }
+        self.writes = writes;
     }
 
-    /// Rewrites a node without regions; whether it stays.
-    fn step<R: FnMut(&mut NewExprs, Expr, vyre_spec::DataType) -> ExprId>(
-        &mut self,
-        rewriter: &mut Rewriter<'_, R>,
-        id: NodeId,
-    ) -> bool {
+    fn step(&mut self, rewriter: &mut Rewriter<'_, Keep>, id: NodeId) -> bool {
         match rewriter.set_node(id) {
             Node::Declare { var, init } => self.learn(var, Some(init)),
             Node::Set { var, value } => {
@@ -164,8 +108,7 @@ impl Known {
                     rewriter.replace_result(id, value);
                     return false;
                 }
-                let ty = rewriter.program.var(var).ty;
-                let value = rewriter.new.make(Expr::Result(id), ty);
+                let value = rewriter.result(id, rewriter.program.var(var).ty);
                 self.learn(var, Some(value));
             }
             Node::Load { place: Place::Buffer(buffer), index } => {
@@ -177,7 +120,7 @@ impl Known {
                     rewriter.replace_result(id, value);
                     return false;
                 }
-                let value = rewriter.new.make(Expr::Result(id), declaration.element);
+                let value = rewriter.result(id, declaration.element);
                 self.loads.insert((buffer, index), value);
                 self.log.push(Learnt::Load(buffer, index));
             }

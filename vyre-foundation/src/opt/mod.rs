@@ -4,15 +4,25 @@
 //! Passes rewrite through `rewrite::Rewriter` into a fresh arena, so what comes out is in normal form, and
 //! it is checked again after each pass. All are linear and none recurses.
 
+mod barriers;
 mod cse;
 mod dce;
+mod dead_stores;
 mod fold;
+mod forward;
 mod identities;
+mod if_convert;
+mod licm;
 mod rewrite;
+mod scoped;
 mod specialize;
+mod strength;
+mod unroll;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod validate;
 
 use crate::check::{Checked, check_rewritten};
 use crate::ir::{ArenaError, Program};
@@ -69,10 +79,65 @@ pub const PASSES: &[Pass] = &[
         run: identities::run,
     },
     Pass {
+        name: "strength",
+        reason: "a shift, mask or product is cheaper than a division",
+        after: &[("fold", "divisors that are constants are found once they are computed")],
+        run: strength::run,
+    },
+    Pass {
+        name: "unroll",
+        reason: "in a loop of few trips each trip has its own constants",
+        after: &[
+            ("fold", "bounds are constants once they are computed"),
+            ("identities", "what a law shortens counts as short"),
+        ],
+        run: unroll::run,
+    },
+    Pass {
+        name: "if_convert",
+        reason: "a selection costs less than a short branch, and does not stop what follows",
+        after: &[("fold", "a branch on a constant is no branch, so it is not converted")],
+        run: if_convert::run,
+    },
+    Pass {
         name: "cse",
         reason: "one read serves every use of a value that cannot have changed",
-        after: &[("identities", "indices that are equal by a law are then one expression")],
+        after: &[
+            ("identities", "indices that are equal by a law are then one expression"),
+            ("unroll", "in a row, each trip sees what the one before wrote"),
+            ("if_convert", "what a branch writes is unknown after it, what a selection gives is not"),
+        ],
         run: cse::run,
+    },
+    Pass {
+        name: "forward",
+        reason: "what was just stored need not be loaded",
+        after: &[("cse", "indices that read the same variable are then one expression")],
+        run: forward::run,
+    },
+    Pass {
+        name: "licm",
+        reason: "a read that gives the same in each trip is made once",
+        after: &[("forward", "a load that is forwarded need not be moved")],
+        run: licm::run,
+    },
+    Pass {
+        name: "dead_stores",
+        reason: "what is overwritten before a read was never needed",
+        after: &[
+            ("cse", "reads that another read replaced no longer keep a write alive"),
+            ("forward", "loads that a store replaced no longer keep it alive"),
+        ],
+        run: dead_stores::run,
+    },
+    Pass {
+        name: "barriers",
+        reason: "a barrier that orders nothing makes a workgroup wait",
+        after: &[
+            ("forward", "with the loads between two barriers the second may go"),
+            ("dead_stores", "with the stores between two barriers the second may go"),
+        ],
+        run: barriers::run,
     },
     Pass {
         name: "dce",
@@ -80,6 +145,8 @@ pub const PASSES: &[Pass] = &[
         after: &[
             ("fold", "constant conditions decide which regions are dead"),
             ("cse", "reads that another read replaced are then unused"),
+            ("licm", "a loop that lost its reads may be empty"),
+            ("dead_stores", "what only dead stores used is then unused"),
         ],
         run: dce::run,
     },

@@ -49,6 +49,9 @@ impl NewExprs {
     }
 }
 
+/// A rule that makes expressions as they are, as a type with a name.
+pub(super) type Keep = fn(&mut NewExprs, Expr, DataType) -> ExprId;
+
 /// Makes the expression as it is.
 pub(super) fn keep(new: &mut NewExprs, expr: Expr, ty: DataType) -> ExprId {
     new.make(expr, ty)
@@ -80,6 +83,11 @@ impl<'a, R: FnMut(&mut NewExprs, Expr, DataType) -> ExprId> Rewriter<'a, R> {
     pub(super) fn replace_result(&mut self, node: NodeId, with: ExprId) {
         self.results[node.index()] = Some(with);
         self.changed = true;
+    }
+
+    /// A node's own result, of this type.
+    pub(super) fn result(&mut self, node: NodeId, ty: DataType) -> ExprId {
+        self.new.make(Expr::Result(node), ty)
     }
 
     /// The new expression for an old one.

@@ -317,7 +317,10 @@ fn reads_of_a_variable_that_is_known_are_its_value() {
     // A branch or a loop that writes it makes it unknown after, and in the loop from its start.
     let same = |k: &Kernel, s: Scope<'_>| {
         let x = k.var("x", s.i);
-        k.if_(s.n.gt(1), || x.set(7u32));
+        k.if_(s.n.gt(1), || {
+            x.set(7u32);
+            s.data.store(5u32, 1u32);
+        });
         s.data.store(0u32, x.get());
         let y = k.var("y", s.i);
         k.for_(0u32, s.n, |j| {
@@ -351,14 +354,20 @@ fn reads_of_a_variable_that_is_known_are_its_value() {
     becomes(
         |k, s| {
             let x = k.var("x", s.n);
-            k.if_(s.i.gt(3), || x.set(s.i));
+            k.if_(s.i.gt(3), || {
+                x.set(s.i);
+                s.data.store(5u32, 1u32);
+            });
             let value = x.get();
             x.set(value);
             s.data.store(0u32, x.get());
         },
         |k, s| {
             let x = k.var("x", s.n);
-            k.if_(s.i.gt(3), || x.set(s.i));
+            k.if_(s.i.gt(3), || {
+                x.set(s.i);
+                s.data.store(5u32, 1u32);
+            });
             s.data.store(0u32, x.get());
         },
     );
@@ -404,11 +413,11 @@ fn what_nothing_observes_goes() {
 fn constant_control_is_decided() {
     becomes(
         |k, s| {
-            k.if_else(k.lit(1u32).lt(2), || s.data.store(0u32, 1u32), || s.data.store(0u32, 2u32));
+            k.if_else(k.lit(1u32).lt(2), || s.data.store(1u32, 1u32), || s.data.store(1u32, 2u32));
             k.if_else(k.lit(false), || s.data.store(0u32, 3u32), || s.data.store(0u32, 4u32));
             k.for_(5u32, 5u32, |j| s.data.store(j, 5u32));
             k.for_step(0i32, 5i32, -1i32, |_| s.data.store(0u32, 6u32));
-            k.for_(-1i32, 0i32, |_| s.data.store(0u32, 7u32));
+            k.for_(-9i32, 0i32, |j| s.data.store(j, 7u32));
             k.while_(
                 || {
                     s.data.store(0u32, 8u32);
@@ -418,9 +427,9 @@ fn constant_control_is_decided() {
             );
         },
         |k, s| {
-            s.data.store(0u32, 1u32);
+            s.data.store(1u32, 1u32);
             s.data.store(0u32, 4u32);
-            k.for_(-1i32, 0i32, |_| s.data.store(0u32, 7u32));
+            k.for_(-9i32, 0i32, |j| s.data.store(j, 7u32));
             s.data.store(0u32, 8u32);
         },
     );
