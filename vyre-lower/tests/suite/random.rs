@@ -2,6 +2,7 @@
 
 use vyre_foundation::launch::resolve;
 use vyre_foundation::machine::MachineOptions;
+use vyre_foundation::opt::optimize;
 use vyre_foundation::testing::{GenConfig, GeneratedCase, Launches, generate, shrink};
 use vyre_lower::kernel::{Op, Proof};
 use vyre_lower::{LowerError, lower, lower_all};
@@ -87,6 +88,18 @@ fn try_seeds(
 fn random_programs_mean_the_same() {
     let config = GenConfig { subgroup_size: Some(4), subnormals: true, ..GenConfig::default() };
     try_seeds(0..600, &config, &profile(), &CompileOptions::default());
+}
+
+/// The optimiser's results have forms that programs are not drawn in: selections for branches, loops unrolled.
+#[test]
+fn optimised_random_programs_mean_the_same() {
+    let config = GenConfig { subgroup_size: Some(4), subnormals: true, ..GenConfig::default() };
+    for seed in 70_000..70_300 {
+        let drawn = generate(seed, &config);
+        let case = GeneratedCase { program: optimize(&drawn.program), ..drawn };
+        let agreed = agrees(&case, &profile(), &CompileOptions::default());
+        assert!(agreed.is_ok(), "seed {seed}: {agreed:?}:\n{:?}", case.program);
+    }
 }
 
 #[test]
