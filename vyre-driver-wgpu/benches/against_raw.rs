@@ -30,13 +30,14 @@ fn main() -> ExitCode {
     let result = WgpuBackend::acquire().and_then(|backend| {
         rows::run(&backend, effort, &child, &mut |row| {
             println!(
-                "{:<60} {:>8.3} (asked {:.2}) {:>12.3?} against {:>12.3?}, {} pairs{}",
+                "{:<60} {:>8.3} (asked {:.2}) {:>12.3?} against {:>12.3?}, {} pairs{}{}",
                 row.name,
                 row.ratio(),
                 row.asked,
                 row.vyre,
                 row.raw,
                 row.pairs,
+                row.rate(),
                 if row.correct { "" } else { "  WRONG RESULT" }
             );
         })

@@ -80,7 +80,11 @@ pub(crate) fn globals(module: &mut Module, descriptor: &KernelDescriptor) -> (Gl
         out.launch = Some(add(module, "launch".to_owned(), AddressSpace::Immediate, ty, None));
     }
     for array in &descriptor.shared {
-        let ty = types::array(module, array.element, array.atomic, Some(array.len));
+        let ty = if array.vector > 1 {
+            types::vectors(module, array.element, Some(array.len / array.vector))
+        } else {
+            types::array(module, array.element, array.atomic, Some(array.len))
+        };
         out.shared.push(add(module, array.name.clone(), AddressSpace::WorkGroup, ty, None));
     }
     (out, emitted)
@@ -89,7 +93,7 @@ pub(crate) fn globals(module: &mut Module, descriptor: &KernelDescriptor) -> (Gl
 /// The array of a storage binding.
 fn elements(module: &mut Module, binding: &Binding) -> Handle<Type> {
     if binding.vector > 1 {
-        types::vectors(module, binding.element)
+        types::vectors(module, binding.element, None)
     } else {
         types::array(module, binding.element, binding.atomic, None)
     }

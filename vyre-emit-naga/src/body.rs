@@ -455,7 +455,8 @@ impl<'m> Body<'m> {
         let index = self.value(index)?;
         let in_vectors = match place {
             Place::Binding(n) => self.descriptor.bindings.get(n as usize).is_some_and(|b| b.vector > 1),
-            _ => false,
+            Place::Shared(n) => self.descriptor.shared.get(n as usize).is_some_and(|a| a.vector > 1),
+            Place::Private(_) => false,
         };
         if !in_vectors {
             return Ok(self.append(Expression::Access { base, index }));

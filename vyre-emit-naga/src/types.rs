@@ -46,12 +46,15 @@ fn element(module: &mut Module, ty: DataType, atomic: bool) -> Handle<Type> {
 /// An array of `len` elements, or of a run-time number without one.
 pub(crate) fn array(module: &mut Module, ty: DataType, atomic: bool, len: Option<u32>) -> Handle<Type> {
     let base = element(module, ty, atomic);
-    // An array of none is no type; nothing can address one, so a single element stands for it.
-    let size = len.map_or(ArraySize::Dynamic, |len| {
-        ArraySize::Constant(std::num::NonZeroU32::new(len).unwrap_or(std::num::NonZeroU32::MIN))
-    });
     let stride = u32::from(scalar(ty).width);
-    insert(module, TypeInner::Array { base, size, stride })
+    insert(module, TypeInner::Array { base, size: size(len), stride })
+}
+
+/// An array of none is no type; nothing can address one, so a single element stands for it.
+fn size(len: Option<u32>) -> ArraySize {
+    len.map_or(ArraySize::Dynamic, |len| {
+        ArraySize::Constant(std::num::NonZeroU32::new(len).unwrap_or(std::num::NonZeroU32::MIN))
+    })
 }
 
 /// A vector of four elements.
@@ -59,9 +62,9 @@ pub(crate) fn vector(module: &mut Module, ty: DataType) -> Handle<Type> {
     insert(module, TypeInner::Vector { size: VectorSize::Quad, scalar: scalar(ty) })
 }
 
-/// An array of a run-time number of vectors of four elements.
-pub(crate) fn vectors(module: &mut Module, ty: DataType) -> Handle<Type> {
+/// An array of `len` vectors of four elements, or of a run-time number without one.
+pub(crate) fn vectors(module: &mut Module, ty: DataType, len: Option<u32>) -> Handle<Type> {
     let base = vector(module, ty);
     let stride = 4 * u32::from(scalar(ty).width);
-    insert(module, TypeInner::Array { base, size: ArraySize::Dynamic, stride })
+    insert(module, TypeInner::Array { base, size: size(len), stride })
 }

@@ -79,6 +79,7 @@ impl Bindings {
             len: array.len,
             atomic,
             zero,
+            vector: 1,
         };
         for (i, decl) in program.shared().iter().enumerate() {
             let usage = facts.usage(ir::Place::Shared(ir::SharedId::new(i as u32)));
@@ -113,10 +114,15 @@ impl Bindings {
         }
     }
 
-    /// Makes a binding an array of vectors.
-    pub(crate) fn widen(&mut self, binding: u32, vector: u32) {
-        if let Some(binding) = self.bindings.get_mut(binding as usize) {
-            binding.vector = vector;
+    /// Makes a binding or shared array an array of vectors.
+    pub(crate) fn widen(&mut self, place: Place, vector: u32) {
+        let widened = match place {
+            Place::Binding(n) => self.bindings.get_mut(n as usize).map(|binding| &mut binding.vector),
+            Place::Shared(n) => self.shared.get_mut(n as usize).map(|array| &mut array.vector),
+            Place::Private(_) => None,
+        };
+        if let Some(widened) = widened {
+            *widened = vector;
         }
     }
 

@@ -12,6 +12,7 @@ pub mod kernel;
 mod launch;
 mod legalize;
 mod lower;
+mod merge;
 mod pairs;
 mod place;
 mod prologue;

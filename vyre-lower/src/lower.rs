@@ -18,6 +18,7 @@ use crate::kernel::{
 };
 use crate::launch::{Shape, indirect};
 use crate::legalize;
+use crate::merge::merge;
 use crate::pairs;
 use crate::place::Placement;
 use crate::trap::TripCounter;
@@ -360,6 +361,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             let device = profile.name.clone();
             return Err(LowerError::Unsupported { op: op.to_owned(), ty: Some(ty), device, missing });
         }
+        merge(&mut self.w, &mut self.bindings);
         let fields = self.w.finish();
         let immediates = !fields.is_empty()
             && profile.capabilities.contains(Capability::Immediates)

@@ -129,6 +129,12 @@ impl Writer {
         id
     }
 
+    /// An instruction that stands in no block yet.
+    pub(crate) fn detached(&mut self, op: Op, ty: Option<DataType>) -> InstId {
+        self.insts.push(Inst { op, ty });
+        InstId(self.insts.len() as u32 - 1)
+    }
+
     /// An instruction with a value.
     pub(crate) fn value(&mut self, op: Op, ty: DataType) -> InstId {
         self.push(op, Some(ty))

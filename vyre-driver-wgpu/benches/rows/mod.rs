@@ -1,5 +1,6 @@
 //! The benchmark rows: Vyre against the same work on raw wgpu, in one process, in turn, results checked.
 
+mod arithmetic;
 mod kernels;
 #[path = "../raw/mod.rs"]
 mod raw;
@@ -25,7 +26,7 @@ use raw::{RawJob, wgsl};
 pub(crate) struct Row {
     /// What was done.
     pub(crate) name: &'static str,
-    /// The ratio that is asked for, at most.
+    /// The ratio that is asked for, at most; infinite where none is.
     pub(crate) asked: f64,
     /// The median time of the Vyre side.
     pub(crate) vyre: Duration,
@@ -35,12 +36,24 @@ pub(crate) struct Row {
     pub(crate) pairs: usize,
     /// Whether both sides gave the expected result.
     pub(crate) correct: bool,
+    /// The float operations of one run, where their rate is of interest.
+    pub(crate) operations: Option<f64>,
 }
 
 impl Row {
     /// Vyre's median over raw's.
     pub(crate) fn ratio(&self) -> f64 {
         self.vyre.as_secs_f64() / self.raw.as_secs_f64()
+    }
+
+    /// Float operations per second of the Vyre side, in units of 10^12.
+    pub(crate) fn teraflops(&self) -> Option<f64> {
+        self.operations.map(|operations| operations / self.vyre.as_secs_f64() / 1e12)
+    }
+
+    /// The same for people; empty where there is none.
+    pub(crate) fn rate(&self) -> String {
+        self.teraflops().map_or_else(String::new, |rate| format!(", {rate:.2} TFLOP/s"))
     }
 }
 
@@ -66,7 +79,7 @@ pub(crate) fn run(
     done: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [&dyn Fn() -> Result<Row, BackendError>; 13] = [
+    let rows: [&dyn Fn() -> Result<Row, BackendError>; 15] = [
         &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true),
         &|| bench.tiny("tiny dispatch, host in and out", false),
         &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20),
@@ -106,6 +119,8 @@ pub(crate) fn run(
         &|| bench.sequence("one resident dispatch repeated 1,000 times, one submission", true),
         &|| bench.reduction(),
         &|| bench.matmul(),
+        &|| bench.blocked_matmul(),
+        &|| bench.fused_loop(),
         &|| bench.indirect(),
         &|| bench.warm_start(child),
     ];
@@ -183,7 +198,7 @@ impl Bench<'_> {
             theirs.push(start.elapsed());
         }
         let pairs = ours.len();
-        Ok(Row { name, asked, vyre: median(ours), raw: median(theirs), pairs, correct })
+        Ok(Row { name, asked, vyre: median(ours), raw: median(theirs), pairs, correct, operations: None })
     }
 
     fn tiny(&self, name: &'static str, compiled: bool) -> Result<Row, BackendError> {
@@ -392,14 +407,7 @@ impl Bench<'_> {
         let once = ours.list(1);
         ours.run(&once)?;
         let result = ours.read(2)?;
-        // Small integers: every order of summation is exact, so a few rows computed here decide.
-        let got: &[f32] = bytemuck::cast_slice(&result);
-        let right = |row: usize| {
-            (0..n).all(|column| {
-                got[row * n + column] == (0..n).map(|k| a[row * n + k] * b[k * n + column]).sum::<f32>()
-            })
-        };
-        let correct = out == result && right(0) && right(n / 2) && right(n - 1);
+        let correct = out == result && arithmetic::product_is_right(&a, &b, bytemuck::cast_slice(&result), n);
         self.time("tiled matmul, f32, resident", 1.02, correct, &mut || ours.run(&once), &mut || job.run(1))
     }
 }

@@ -101,6 +101,7 @@ impl Bench<'_> {
             raw,
             pairs,
             correct: true,
+            operations: None,
         })
     }
 }

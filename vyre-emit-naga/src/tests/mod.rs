@@ -78,12 +78,19 @@ impl Kernel {
     }
 
     pub(crate) fn shared(&mut self, element: DataType, len: u32, atomic: bool) -> Place {
-        self.d.shared.push(ArrayDecl { name: "tile".into(), element, len, atomic, zero: false });
+        self.d.shared.push(ArrayDecl { name: "tile".into(), element, len, atomic, zero: false, vector: 1 });
         Place::Shared(self.d.shared.len() as u32 - 1)
     }
 
     pub(crate) fn private(&mut self, element: DataType, len: u32) -> Place {
-        self.d.privates.push(ArrayDecl { name: "stack".into(), element, len, atomic: false, zero: true });
+        self.d.privates.push(ArrayDecl {
+            name: "stack".into(),
+            element,
+            len,
+            atomic: false,
+            zero: true,
+            vector: 1,
+        });
         Place::Private(self.d.privates.len() as u32 - 1)
     }
 

@@ -156,4 +156,7 @@ pub struct ArrayDecl {
     /// Whether the emitter initialises it with zeros. Private arrays only: a kernel zeroes its shared
     /// arrays by instructions.
     pub zero: bool,
+    /// Elements of the vectors that it is declared as an array of, 1 or 4: 4 in shared memory only, where
+    /// `len` is a multiple of it. Single elements are addressed as ever.
+    pub vector: u32,
 }

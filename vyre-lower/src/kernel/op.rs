@@ -40,7 +40,7 @@ pub struct Inst {
 }
 
 /// An array that an instruction addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// A binding, by number.
     Binding(u32),
@@ -127,7 +127,7 @@ pub enum Op {
     /// Reads a whole vector in bounds, or at least inside the binding's memory. Its type is that of its
     /// elements; only [`Op::Part`] reads it.
     LoadVector {
-        /// A binding that is an array of vectors.
+        /// A binding or shared array that is one of vectors.
         place: Place,
         /// The vector's index, a u32.
         index: InstId,
@@ -143,7 +143,7 @@ pub enum Op {
     },
     /// Writes a whole vector in bounds.
     StoreVector {
-        /// A binding that is an array of vectors.
+        /// A binding or shared array that is one of vectors.
         place: Place,
         /// The vector's index, a u32.
         index: InstId,

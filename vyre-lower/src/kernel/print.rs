@@ -32,11 +32,7 @@ impl fmt::Display for KernelDescriptor {
                 Role::Trap => "trap record",
             };
             let atomic = if binding.atomic { "atomic " } else { "" };
-            let vectors = if binding.vector > 1 {
-                format!(", in vectors of {}", binding.vector)
-            } else {
-                String::new()
-            };
+            let vectors = in_vectors(binding.vector);
             let window = match binding.window {
                 Some(window) => format!(", window {} of {} bytes", window.index, window.bytes),
                 None => String::new(),
@@ -56,8 +52,9 @@ impl fmt::Display for KernelDescriptor {
             for (number, array) in arrays.iter().enumerate() {
                 let atomic = if array.atomic { "atomic " } else { "" };
                 let zero = if array.zero { ", zero at first" } else { "" };
+                let vectors = in_vectors(array.vector);
                 let (name, element, len) = (&array.name, array.element, array.len);
-                writeln!(f, "  {space} {number} `{name}`: {atomic}{element} × {len}{zero}")?;
+                writeln!(f, "  {space} {number} `{name}`: {atomic}{element} × {len}{zero}{vectors}")?;
             }
         }
         for (number, ty) in self.locals.iter().enumerate() {
@@ -65,6 +62,11 @@ impl fmt::Display for KernelDescriptor {
         }
         self.body(f)
     }
+}
+
+/// Says that an array is one of vectors.
+fn in_vectors(vector: u32) -> String {
+    if vector > 1 { format!(", in vectors of {vector}") } else { String::new() }
 }
 
 /// What is still to be printed, innermost last.

@@ -6,7 +6,7 @@ use vyre_spec::ops::BinaryOp;
 
 use super::{Sharing, Vectorised};
 use crate::error::LowerError;
-use crate::kernel::{InstId, Op, Place};
+use crate::kernel::{InstId, Op};
 use crate::legalize::{from_memory, to_memory};
 use crate::lower::Lowering;
 
@@ -105,8 +105,7 @@ impl Lowering<'_, '_> {
             _ => return,
         };
         let storage = self.storage(place);
-        let Place::Binding(binding) = storage.place else { return };
-        self.bindings.widen(binding, width);
+        self.bindings.widen(storage.place, width);
         let proof = self.proof(self.ranges.verdict(id));
         // The point with the vector's first element.
         let lowest = if reversed { values.len() - 1 } else { 0 };

@@ -430,16 +430,18 @@ impl Machine<'_> {
                 old
             }
             Op::LoadVector { place, index, .. } => {
-                let words = self.vector(inv, place, index).chunks(4);
-                let words: Vec<u32> = words.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-                inv.vectors.insert(id, words.try_into().unwrap());
+                let first = self.vector(inv, place, index);
+                let words = [0, 1, 2, 3].map(|part| self.load(inv, place, first + part, ty) as u32);
+                inv.vectors.insert(id, words);
                 return;
             }
             Op::Part { vector, part } => word(inv.vectors[&vector][part as usize]),
             Op::StoreVector { place, index, values, .. } => {
-                let words = values.map(|value| inv.get(value).bits() as u32);
-                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-                self.vector(inv, place, index).copy_from_slice(&bytes);
+                let first = self.vector(inv, place, index);
+                for (part, value) in values.into_iter().enumerate() {
+                    let value = inv.get(value);
+                    self.store(inv, place, first + part, value);
+                }
                 return;
             }
             Op::Get(local) => inv.locals[local.index()].expect("a local is set before it is read"),
@@ -485,12 +487,15 @@ impl Machine<'_> {
         inv.values[id.index()] = Some(value);
     }
 
-    /// Where a vector of words lies.
-    fn vector(&mut self, inv: &Invocation, place: Place, index: InstId) -> &mut [u8] {
-        let Place::Binding(n) = place else { panic!("a vector outside the bindings") };
-        assert_eq!(self.kernel.bindings[n as usize].vector, 4);
-        let first = 16 * inv.get(index).get::<u32>().unwrap() as usize;
-        &mut self.memory[n as usize][first..first + 16]
+    /// The first element of a vector of words.
+    fn vector(&self, inv: &Invocation, place: Place, index: InstId) -> usize {
+        let width = match place {
+            Place::Binding(n) => self.kernel.bindings[n as usize].vector,
+            Place::Shared(n) => self.kernel.shared[n as usize].vector,
+            Place::Private(_) => 1,
+        };
+        assert_eq!(width, 4, "a vector in an array of none");
+        4 * inv.get(index).get::<u32>().unwrap() as usize
     }
 
     fn load(&self, inv: &Invocation, place: Place, index: usize, ty: DataType) -> u64 {

@@ -8,6 +8,7 @@ mod grid_sync;
 mod interpreter;
 mod launches;
 mod loops;
+mod merges;
 mod ops;
 mod programs;
 mod random;

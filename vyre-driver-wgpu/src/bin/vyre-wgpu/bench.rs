@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), CliError> {
             .map(|row| {
                 json!({ "row": row.name, "ratio": row.ratio(), "asked": row.asked, "correct": row.correct,
                         "vyre_seconds": row.vyre.as_secs_f64(), "raw_seconds": row.raw.as_secs_f64(),
-                        "pairs": row.pairs })
+                        "pairs": row.pairs, "teraflops": row.teraflops() })
             })
             .collect();
         let device = json!({ "name": profile.name, "api": profile.api, "driver": profile.driver });
@@ -62,19 +62,22 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), CliError> {
 }
 
 fn line(row: &Row) -> String {
+    let asks = row.asked.is_finite();
     let mark = match (row.correct, row.ratio() <= row.asked) {
         (false, _) => "  WRONG RESULT",
         (true, false) => "  above what is asked",
-        (true, true) => "  as asked",
+        (true, true) if asks => "  as asked",
+        (true, true) => "",
     };
+    let asked = if asks { format!("{:.2}", row.asked) } else { "-".to_owned() };
     format!(
-        "{:<58} {:>6.3} {:>6.2} {:>11} {:>11} {:>6}{mark}\n",
+        "{:<58} {:>6.3} {asked:>6} {:>11} {:>11} {:>6}{mark}{}\n",
         row.name,
         row.ratio(),
-        row.asked,
         micros(row.vyre),
         micros(row.raw),
-        row.pairs
+        row.pairs,
+        row.rate()
     )
 }
 

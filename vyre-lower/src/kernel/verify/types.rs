@@ -2,7 +2,7 @@
 
 use vyre_spec::{Access, DataType};
 
-use super::super::{Inst, InstId, KernelDescriptor, Op, Place, Role};
+use super::super::{ArrayDecl, Inst, InstId, KernelDescriptor, Op, Place, Role};
 use super::{Broken, ensure, windows};
 
 /// Checks bindings, arrays and launch data.
@@ -43,6 +43,13 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
         let fits = in_memory(array.element) && array.len > 0;
         fail(fits, "arrays have elements of device types, and not bool")?;
     }
+    let vectors =
+        |a: &ArrayDecl| a.vector == 4 && !a.atomic && a.element.size() == 4 && a.len.is_multiple_of(4);
+    fail(
+        kernel.shared.iter().all(|a| a.vector == 1 || vectors(a))
+            && kernel.privates.iter().all(|a| a.vector == 1),
+        "vectors are of four words, in shared arrays of a multiple of them without atomics",
+    )?;
     fail(kernel.shared.iter().all(|a| !a.zero), "shared arrays are zeroed by instructions")?;
     fail(kernel.privates.iter().all(|a| !a.atomic), "private arrays are not atomic")?;
     fail(!kernel.workgroup_size.contains(&0), "a workgroup has invocations")
@@ -84,11 +91,12 @@ fn array(kernel: &KernelDescriptor, place: Place) -> Option<Array> {
     }
 }
 
-/// Whether a place is a binding that is an array of vectors.
+/// Whether a place is a binding or shared array that is one of vectors.
 fn in_vectors(kernel: &KernelDescriptor, place: Place) -> bool {
     match place {
         Place::Binding(n) => kernel.bindings.get(n as usize).is_some_and(|b| b.vector == 4),
-        _ => false,
+        Place::Shared(n) => kernel.shared.get(n as usize).is_some_and(|a| a.vector == 4),
+        Place::Private(_) => false,
     }
 }
 
