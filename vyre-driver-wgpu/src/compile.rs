@@ -50,6 +50,7 @@ pub(crate) fn pipeline(
         others: Arc::default(),
         indirect: Arc::default(),
         windowed: Arc::default(),
+        steady: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))
@@ -67,15 +68,32 @@ pub(crate) fn build(
     options: &CompileOptions,
 ) -> Result<Form, BackendError> {
     let key = cached_under(core, program, options);
-    let subject = Subject { program, options, key, part: 0 };
-    form(core, subject).inspect_err(|error| {
-        core.lasting.dumps.failed(subject, error, || descriptors(program, &core.profile, options).ok());
-    })
+    form(core, &core.profile, Subject { program, options, key, part: 0 })
 }
 
-fn form(core: &Core, subject: Subject<'_>) -> Result<Form, BackendError> {
+/// The same with the launch data in memory, whether the device has immediates or not.
+pub(crate) fn build_in_memory(
+    core: &Core,
+    program: &Checked<Program>,
+    options: &CompileOptions,
+) -> Result<Form, BackendError> {
+    let profile = DeviceProfile { max_immediate_bytes: 0, ..core.profile.clone() };
+    let key = key(program, options, &profile);
+    form(core, &profile, Subject { program, options, key, part: 0 })
+}
+
+fn form(core: &Core, profile: &DeviceProfile, subject: Subject<'_>) -> Result<Form, BackendError> {
+    let lowered = || descriptors(subject.program, profile, subject.options);
+    kernels(core, lowered(), subject)
+        .inspect_err(|error| core.lasting.dumps.failed(subject, error, || lowered().ok()))
+}
+
+fn kernels(
+    core: &Core,
+    lowered: Result<Lowered, LowerError>,
+    subject: Subject<'_>,
+) -> Result<Form, BackendError> {
     let profile = &core.profile;
-    let lowered = descriptors(subject.program, profile, subject.options);
     let Lowered { kernels, schedule } =
         lowered.map_err(|error| LoweringError::from(error).on(&profile.name))?;
     let mut kernels =

@@ -100,6 +100,8 @@ pub(crate) struct Core {
     pub(crate) groups: BindGroups,
     /// Kernels compiled because a launch broke the contract of another.
     pub(crate) guarded_variants: AtomicU64,
+    /// Kernels compiled once more because their launch data stayed the same.
+    pub(crate) steady_variants: AtomicU64,
     builtins: OnceLock<Builtins>,
 }
 
@@ -111,6 +113,7 @@ impl Core {
             pool: Pool::new(budget),
             groups: BindGroups::new(BIND_GROUPS),
             guarded_variants: AtomicU64::new(0),
+            steady_variants: AtomicU64::new(0),
             builtins: OnceLock::new(),
             profile,
             generation,

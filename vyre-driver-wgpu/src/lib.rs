@@ -46,6 +46,7 @@ mod resident;
 mod seam;
 mod speculative;
 mod stats;
+mod steady;
 mod streaming;
 mod tiles;
 mod trace;

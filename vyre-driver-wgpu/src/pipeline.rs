@@ -14,6 +14,7 @@ use vyre_spec::CompileOptions;
 
 use crate::kernel::Kernel;
 use crate::persistent::Persistent;
+use crate::steady::Steady;
 
 /// A kernel on the device, and how to launch it.
 #[derive(Debug)]
@@ -169,6 +170,8 @@ pub struct WgpuPipeline {
     pub(crate) others: Arc<[OnceLock<Form>; 3]>,
     pub(crate) indirect: Arc<OnceLock<Form>>,
     pub(crate) windowed: Arc<Windowed>,
+    /// The first form once more, with launch data in memory.
+    pub(crate) steady: Arc<Steady>,
     /// Where `compile_persistent` made it: its launches.
     pub(crate) persistent: Option<Persistent>,
 }
@@ -185,6 +188,7 @@ impl WgpuPipeline {
             others: Arc::clone(&self.others),
             indirect: Arc::clone(&self.indirect),
             windowed: Arc::clone(&self.windowed),
+            steady: Arc::clone(&self.steady),
             persistent: Some(persistent),
         }
     }

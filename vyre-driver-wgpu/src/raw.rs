@@ -87,6 +87,7 @@ fn pipeline(core: &Core, wgsl: &str, workgroup_size: u32) -> Result<Arc<dyn Comp
         others: Arc::default(),
         indirect: Arc::default(),
         windowed: Arc::default(),
+        steady: Arc::default(),
         persistent: None,
     };
     Ok(core.keep_pipeline(key, pipeline))

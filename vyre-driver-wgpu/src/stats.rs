@@ -52,6 +52,8 @@ pub struct WgpuBackendStats {
     pub validation: ValidationCacheSnapshot,
     /// Kernels with every guard, compiled because a launch broke the contract of the first.
     pub guarded_variants: u64,
+    /// Kernels compiled once more, with launch data in memory, because these stayed the same.
+    pub steady_variants: u64,
     /// Bind groups, of this generation; so are the buffer counters.
     pub bind_groups: CacheStats,
     /// Buffer requests that were served from the pool.
@@ -84,6 +86,7 @@ impl WgpuBackendStats {
         let Ok(core) = life.core() else { return stats };
         let pool = core.pool.counters();
         stats.guarded_variants = core.guarded_variants.load(Ordering::Relaxed);
+        stats.steady_variants = core.steady_variants.load(Ordering::Relaxed);
         stats.bind_groups = core.groups.counters().into();
         stats.buffers_reused = pool.reused;
         stats.buffers_created = pool.created;

@@ -7,7 +7,7 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_spec::MemoryOrdering;
 
-fn built(result: Result<Checked<Program>, BuildError>) -> Result<Checked<Program>, BackendError> {
+pub(super) fn built(result: Result<Checked<Program>, BuildError>) -> Result<Checked<Program>, BackendError> {
     result.map_err(|e| BackendError::InvalidProgram { diagnostics: e.diagnostics().cloned().collect() })
 }
 

@@ -1,6 +1,7 @@
 //! The benchmark rows: Vyre against the same work on raw wgpu, in one process, in turn, results checked.
 
 mod arithmetic;
+mod guards;
 mod kernels;
 #[path = "../raw/mod.rs"]
 mod raw;
@@ -134,6 +135,7 @@ pub(crate) fn run(
         done(&row);
         all.push(row);
     }
+    all.extend(bench.guards(done)?);
     Ok(all)
 }
 

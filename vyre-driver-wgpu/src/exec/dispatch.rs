@@ -10,7 +10,7 @@ use vyre_spec::CompileOptions;
 use super::plan::{BufferIndex, Named, Plan};
 use crate::compile;
 use crate::kernel::Bound;
-use crate::pipeline::{Compiled, FormRef, Variant, WgpuPipeline};
+use crate::pipeline::{Compiled, Form, FormRef, Variant, WgpuPipeline};
 
 /// A dispatch, ready to encode.
 #[derive(Debug)]
@@ -47,14 +47,39 @@ impl<'p> Plan<'p> {
         if let Some(schedule) = form.schedule() {
             return self.scheduled(command, &form, schedule, &buffers, &grid);
         }
-        let compiled = form.first();
+        let mut compiled = form.first();
         let words = compiled.descriptor().launch.encode(resolved, &grid);
-        let group = self.group(compiled, command, &buffers, &words)?;
+        // The first form may have been made once more, for launch data that do not change.
+        let can_be_steady = compiled.descriptor().launch.immediates && std::ptr::eq(&*form, &*pipeline.plain);
+        let mut data = None;
+        if can_be_steady {
+            match self.steady(pipeline, &words)? {
+                Some((form, buffer)) => (compiled, data) = (form.first(), Some(buffer)),
+                None => self.noted.push((self.launches.len(), &pipeline.steady)),
+            }
+        }
+        let group = self.group(compiled, command, &buffers, &words, data)?;
         let immediates = if compiled.descriptor().launch.immediates { words } else { Vec::new() };
         let (command, pipeline) = (Some(command.clone()), compiled.kernel.pipeline.clone());
         self.launches.push(Launch { command, pipeline, group, immediates, grid: grid.dispatch });
         self.steps.dispatch(self.launches.len() - 1);
         Ok(())
+    }
+
+    /// The form of a pipeline whose launch data are in memory, if these have been its launch data for long.
+    fn steady(
+        &mut self,
+        pipeline: &'p WgpuPipeline,
+        words: &[u32],
+    ) -> Result<Option<(&'p Form, BufferIndex)>, BackendError> {
+        let (core, Some(options)) = (self.core, &pipeline.options) else { return Ok(None) };
+        let compile = || {
+            core.steady_variants.fetch_add(1, Ordering::Relaxed);
+            let options = CompileOptions { launch_contract: true, windows: Vec::new(), ..options.clone() };
+            compile::build_in_memory(core, &pipeline.program, &options)
+        };
+        let Some((form, buffer)) = pipeline.steady.get(core, words, compile)? else { return Ok(None) };
+        Ok(Some((form, self.keep(buffer, 4 * words.len() as u64))))
     }
 
     /// The command's pipeline, if this backend made it in this generation.
@@ -137,20 +162,23 @@ impl<'p> Plan<'p> {
         Ok((folded, grid))
     }
 
+    /// What a kernel binds. Launch data that are no immediates are in the buffer `known`, or in a new one.
     pub(super) fn group(
         &mut self,
         compiled: &Compiled,
         command: &DispatchCommand,
         buffers: &[Named],
         words: &[u32],
+        known: Option<BufferIndex>,
     ) -> Result<wgpu::BindGroup, BackendError> {
         let bindings = &compiled.descriptor().bindings;
-        let (mut trap, mut data) = (None, None);
+        let (mut trap, mut data) = (None, known);
         for binding in bindings {
             match binding.role {
                 // One kernel has no scratch memory.
                 Role::Buffer(_) | Role::Counts | Role::Scratch => {}
                 Role::Trap => trap = Some(self.trap()?),
+                Role::LaunchData if known.is_some() => {}
                 Role::LaunchData => data = Some(self.launch_data(words)?),
             }
         }

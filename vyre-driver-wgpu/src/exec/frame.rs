@@ -43,6 +43,8 @@ pub(super) enum Holder {
     Transient(PoolBuffer),
     /// One segment of a buffer of the caller's.
     Resident(Arc<Segments>, usize),
+    /// Launch data that stay.
+    Kept(Arc<PoolBuffer>),
 }
 
 impl Held {
@@ -50,6 +52,7 @@ impl Held {
     pub(super) fn pool_buffer(&self) -> &PoolBuffer {
         match &self.buffer {
             Holder::Transient(buffer) => buffer,
+            Holder::Kept(buffer) => buffer,
             Holder::Resident(segments, position) => &segments.parts()[*position],
         }
     }

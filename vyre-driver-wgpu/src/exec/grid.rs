@@ -73,7 +73,7 @@ impl<'p> Plan<'p> {
             self.steps.dispatch(launch);
             return Ok(());
         }
-        let group = self.group(compiled, command, buffers, &words)?;
+        let group = self.group(compiled, command, buffers, &words, None)?;
         let immediates = if data.immediates { words.clone() } else { Vec::new() };
         let launch = self.launches.len();
         let pipeline = compiled.kernel.pipeline.clone();

@@ -48,7 +48,7 @@ impl<'p> Plan<'p> {
         // No word of launch data depends on the counts: kernels read them from the buffer.
         let grid = Grid { workgroups: [0; 3], dispatch: [0; 3], needs_folding: false };
         let words = compiled.descriptor().launch.encode(command.resolved()?, &grid);
-        let group = self.group(compiled, command, &buffers, &words)?;
+        let group = self.group(compiled, command, &buffers, &words, None)?;
         let immediates = if compiled.descriptor().launch.immediates { words } else { Vec::new() };
         let launch = self.launches.len();
         let pipeline = compiled.kernel.pipeline.clone();

@@ -11,6 +11,7 @@ use super::frame::{Frame, Held, Holder};
 use super::steps::Steps;
 use crate::buffer::{Kind, Layout, PoolBuffer, Reads, Segments, UploadPart};
 use crate::core::Core;
+use crate::steady::Steady;
 
 /// A device buffer of a plan, by position.
 pub(super) type BufferIndex = usize;
@@ -51,6 +52,8 @@ pub(super) struct Plan<'p> {
     /// adds.
     pub(super) reads: Reads,
     pub(super) launches: Vec<Launch>,
+    /// The launches of which it is counted how often they run, by position.
+    pub(super) noted: Vec<(usize, &'p Steady)>,
     /// The device buffers.
     buffers: Vec<Held>,
     /// The list's transients.
@@ -74,6 +77,7 @@ impl<'p> Plan<'p> {
             parts: Vec::new(),
             reads: Reads::default(),
             launches: Vec::new(),
+            noted: Vec::new(),
             buffers: Vec::with_capacity(list.transients().len()),
             transients: Vec::with_capacity(list.transients().len()),
             residents: BTreeMap::new(),
@@ -89,6 +93,14 @@ impl<'p> Plan<'p> {
             plan.command(command)?;
         }
         plan.steps.check()?;
+        if !plan.noted.is_empty() {
+            let runs = plan.steps.runs(plan.launches.len());
+            for &(launch, steady) in &plan.noted {
+                if let (Some(launch), Some(&runs)) = (plan.launches.get(launch), runs.get(launch)) {
+                    steady.note(&launch.immediates, runs);
+                }
+            }
+        }
         if let Some(trap) = plan.trap {
             let bytes = u64::from(TRAP_WORDS) * 4;
             plan.push_read([(trap, 0, bytes)].into_iter());
@@ -124,6 +136,12 @@ impl<'p> Plan<'p> {
         let buffer = self.core.pool.acquire(&self.core.generation, Kind::Device, len)?;
         self.buffers.push(Held { buffer: Holder::Transient(buffer), len });
         Ok(self.buffers.len() - 1)
+    }
+
+    /// Keeps a buffer of `len` bytes as long as the plan lives.
+    pub(super) fn keep(&mut self, buffer: Arc<PoolBuffer>, len: u64) -> BufferIndex {
+        self.buffers.push(Held { buffer: Holder::Kept(buffer), len });
+        self.buffers.len() - 1
     }
 
     /// The same of any size, in segments if it is too large for one device buffer.

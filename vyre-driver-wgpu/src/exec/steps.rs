@@ -103,6 +103,13 @@ impl Steps {
         }
     }
 
+    /// How often each of `launches` planned launches runs.
+    pub(super) fn runs(&self, launches: usize) -> Vec<u64> {
+        let mut runs = vec![0; launches];
+        add_runs(&self.steps, 1, &mut runs);
+        runs
+    }
+
     /// Refuses a list that would take too much memory to record.
     ///
     /// # Errors
@@ -114,6 +121,26 @@ impl Steps {
         }
         let what = "the number of commands of a list, repetitions counted".to_owned();
         Err(BackendError::Limit { what, value, limit: MOST })
+    }
+}
+
+/// Adds how often the steps run each launch. Repetitions nest as deep as the contract allows, and no deeper.
+fn add_runs(mut steps: &[Step], by: u64, runs: &mut [u64]) {
+    while let Some((step, rest)) = steps.split_first() {
+        steps = rest;
+        match *step {
+            Step::Repeat { len, times } => {
+                let (body, after) = rest.split_at(len.min(rest.len()));
+                steps = after;
+                add_runs(body, by.saturating_mul(u64::from(times)), runs);
+            }
+            Step::Dispatch { launch, times } => {
+                if let Some(runs) = runs.get_mut(launch) {
+                    *runs = runs.saturating_add(times.saturating_mul(by));
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -200,6 +227,7 @@ mod tests {
         steps.dispatch(0);
         assert_eq!(show(steps.as_slice()), "(c d0*1 (d1*1 c)*2)*4 d0*1");
         assert_eq!(count(steps.as_slice()), 4 * (2 + 2 * 2) + 1);
+        assert_eq!(steps.runs(3), [5, 8, 0]);
     }
 
     #[test]

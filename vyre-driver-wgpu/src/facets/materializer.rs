@@ -126,6 +126,7 @@ fn pipeline(
         others: Arc::new([OnceLock::from(Form::one(folded)), OnceLock::new(), OnceLock::new()]),
         indirect: Arc::default(),
         windowed: Arc::default(),
+        steady: Arc::default(),
         persistent: None,
     }))
 }

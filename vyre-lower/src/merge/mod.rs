@@ -3,7 +3,7 @@
 //!
 //! Loads go to where the first of them stands, stores to where the last does, so between the accesses of one
 //! vector nothing may change, or look at, the array: another store to it (whose address is not told apart),
-//! an atomic, a barrier, a branch or a loop. What other invocations do in between is no matter: without a
+//! an atomic, a barrier, a fence, a branch or a loop. What other invocations do in between is no matter: without a
 //! barrier it has no order. Two indices are neighbours, and the first begins a vector, by their [`forms`].
 
 mod forms;
@@ -130,7 +130,8 @@ impl Scan<'_> {
                 | Op::Break
                 | Op::Continue
                 | Op::Return
-                | Op::Barrier { .. } => self.close_all(),
+                | Op::Barrier { .. }
+                | Op::Fence { .. } => self.close_all(),
                 _ => {}
             }
         }

@@ -138,7 +138,12 @@ fn nothing_is_merged_across_what_may_change_or_see_the_memory() {
     };
     assert_eq!(counts(&loads(""))[0], 1);
     assert_eq!(counts(&loads("store tile[i] = p;"))[0], 1);
-    for between in ["store y[n & 127] = 1;", "barrier workgroup;", "if n > 1 { store tile[i] = 1; }"] {
+    for between in [
+        "store y[n & 127] = 1;",
+        "barrier workgroup;",
+        "fence storage, device;",
+        "if n > 1 { store tile[i] = 1; }",
+    ] {
         assert_eq!(counts(&loads(between))[0], 0, "{between}");
     }
     let stores = |between: &str| {
