@@ -265,10 +265,10 @@ fn loop_depths(w: &Writer) -> Vec<u32> {
 enum Change {
     /// It goes.
     Gone,
-    /// A whole vector is loaded before it.
-    Load { index: InstId, vector: InstId },
-    /// A whole vector is stored at the index computed before it.
-    Store { index: InstId },
+    /// It reads a vector that is loaded before it, at an index that is computed first unless it is a constant.
+    Load { index: Option<InstId>, vector: InstId },
+    /// It stores a whole vector, at such an index.
+    Store { index: Option<InstId> },
 }
 
 /// Puts vectors in the place of groups.
@@ -290,8 +290,8 @@ fn rewrite(w: &mut Writer, groups: Vec<Group>) {
         for id in old {
             match changes.get(&id) {
                 Some(Change::Gone) => continue,
-                Some(Change::Load { index, vector }) => new.extend([*index, *vector]),
-                Some(Change::Store { index }) => new.push(*index),
+                Some(Change::Load { index, vector }) => new.extend(index.iter().chain([vector])),
+                Some(Change::Store { index }) => new.extend(index),
                 None => {}
             }
             new.push(id);
@@ -314,30 +314,34 @@ fn proof(w: &Writer, group: &Group) -> Proof {
     joined.unwrap_or(Proof::Guarded("nothing is accessed"))
 }
 
-/// The number of the vector that an element of it stands in.
-fn vector_index(w: &mut Writer, member: InstId) -> Option<InstId> {
+/// The number of the vector that an element of it stands in, and what has to be placed for it.
+fn vector_index(w: &mut Writer, member: InstId) -> Option<(InstId, Option<InstId>)> {
     let index = access(&w.insts.get(member.index())?.op)?.index;
+    if let Some(constant) = w.as_constant(index) {
+        return Some((w.lit(constant.bits() as u32 / WIDTH), None));
+    }
     let bits = w.lit(WIDTH.trailing_zeros());
-    Some(w.detached(Op::Binary(BinaryOp::Shr, index, bits), Some(vyre_spec::DataType::U32)))
+    let index = w.detached(Op::Binary(BinaryOp::Shr, index, bits), Some(vyre_spec::DataType::U32));
+    Some((index, Some(index)))
 }
 
 fn load_whole(w: &mut Writer, group: &Group, changes: &mut BTreeMap<InstId, Change>) {
     let Some(&(_, first)) = group.members.first() else { return };
     let (proof, ty) = (proof(w, group), w.ty(first));
-    let Some(index) = vector_index(w, first) else { return };
+    let Some((index, placed)) = vector_index(w, first) else { return };
     let vector = w.detached(Op::LoadVector { place: group.place, index, proof }, Some(ty));
     for &(part, id) in &group.members {
         if let Some(inst) = w.insts.get_mut(id.index()) {
             inst.op = Op::Part { vector, part };
         }
     }
-    changes.insert(first, Change::Load { index, vector });
+    changes.insert(first, Change::Load { index: placed, vector });
 }
 
 fn store_whole(w: &mut Writer, group: &Group, changes: &mut BTreeMap<InstId, Change>) {
     let Some((&(_, last), others)) = group.members.split_last() else { return };
     let proof = proof(w, group);
-    let Some(index) = vector_index(w, last) else { return };
+    let Some((index, placed)) = vector_index(w, last) else { return };
     let mut values = [InstId(u32::MAX); WIDTH as usize];
     for &(part, id) in &group.members {
         if let (Some(Op::Store { value, .. }), Some(slot)) =
@@ -349,6 +353,6 @@ fn store_whole(w: &mut Writer, group: &Group, changes: &mut BTreeMap<InstId, Cha
     if let Some(inst) = w.insts.get_mut(last.index()) {
         inst.op = Op::StoreVector { place: group.place, index, values, proof };
     }
-    changes.insert(last, Change::Store { index });
+    changes.insert(last, Change::Store { index: placed });
     changes.extend(others.iter().map(|&(_, id)| (id, Change::Gone)));
 }
