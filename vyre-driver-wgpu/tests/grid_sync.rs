@@ -5,9 +5,10 @@
 use vyre_driver::{BackendError, DispatchConfig, VyreBackend};
 use vyre_driver_wgpu::WgpuBackend;
 use vyre_foundation::build::Kernel;
-use vyre_foundation::check::Checked;
+use vyre_foundation::check::{Checked, check};
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
+use vyre_foundation::text::parse;
 use vyre_spec::MemoryOrdering::{GridSync, Workgroup};
 use vyre_spec::Value;
 
@@ -331,4 +332,42 @@ fn what_cannot_be_unrolled_or_kept_is_refused() {
     let refused = backend.dispatch_checked(&large, &[&[0; 16]], &config).unwrap_err();
     // 2^24 workgroups of 256 invocations, 2^12 words each.
     assert!(matches!(refused, BackendError::Limit { value, .. } if value == 1 << 46), "{refused}");
+}
+
+/// 64-bit values of every kind cross barriers: a result, a variable, arrays, and the variable of an unrolled loop.
+const WIDE: &str = "program wide {
+        buffer x: readwrite u64[];
+        shared tile: u64[8];
+        private own: i64[2];
+        launch workgroups(2, 1, 1) size(8, 1, 1) {
+            let at = workgroup_id.x * 8 + local_index;
+            let loaded = load x[at];
+            var sum: u64 = loaded * 4294967297u64;
+            store tile[local_index] = loaded + 21474836480u64;
+            store own[1] = bitcast<i64>(loaded) - 30064771072i64;
+            for j in 4294967296u64..4294967299u64 {
+                barrier grid_sync;
+                set sum = sum + j;
+            }
+            store x[at] = sum + tile[7 - local_index] + bitcast<u64>(own[1]) + loaded;
+        }
+    }";
+
+/// What is in `x` after [`WIDE`].
+fn wide_sums(x: &[u64]) -> Vec<u64> {
+    let at = |i: usize| {
+        let (own, other) = (x[i], x[i / 8 * 8 + 7 - i % 8]);
+        let sum = own.wrapping_mul(0x1_0000_0001).wrapping_add(0x3_0000_0003);
+        let own_array = own.wrapping_sub(0x7_0000_0000);
+        sum.wrapping_add(other.wrapping_add(0x5_0000_0000)).wrapping_add(own_array).wrapping_add(own)
+    };
+    (0..x.len()).map(at).collect()
+}
+
+#[test]
+fn values_of_64_bits_cross_as_two_words() {
+    let program = check(parse(WIDE).unwrap().0).unwrap();
+    let x: Vec<u64> = (0..16).map(|i: u64| i.wrapping_mul(0xF123_4567_89AB_CDEF)).collect();
+    let halves = |x: &[u64]| x.iter().flat_map(|x| [*x as u32, (*x >> 32) as u32]).collect::<Vec<_>>();
+    assert_eq!(run(&program, &Params::new(), &halves(&x)), halves(&wide_sums(&x)));
 }

@@ -140,6 +140,7 @@ fn field_name(field: LaunchField) -> String {
         LaunchField::WorkgroupCount(axis) => format!("workgroups_{}", axis.name()),
         LaunchField::GridCount(axis) => format!("grid_{}", axis.name()),
         LaunchField::LoopVar(number) => format!("loop_{number}"),
+        LaunchField::LoopVarHigh(number) => format!("loop_{number}_high"),
         LaunchField::Zero => "zero".to_owned(),
     }
 }

@@ -5,16 +5,54 @@ use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp};
 use vyre_spec::{DataType, Value};
 
 use crate::bindings::Storage;
+use crate::grid_sync::scratch::{load_bits, store_bits};
 use crate::kernel::{InstId, LaunchField, Place, Proof};
 use crate::legalize::{self, Retries, Target};
 use crate::lower::Lowering;
-use crate::writer::SCRATCH_BINDING;
+use crate::writer::{SCRATCH_BINDING, Writer, bits_of};
 
 /// An index as u32, and whether it is in bounds, unless that is proven.
 struct Checked {
     index: InstId,
     in_bounds: Option<InstId>,
     proof: Proof,
+}
+
+/// Where an element in bounds is.
+#[derive(Clone, Copy)]
+enum Address {
+    /// In its array.
+    Own { index: InstId, proof: Proof },
+    /// In words of scratch memory: the second has the upper half of a 64-bit element.
+    Scratch { low: InstId, high: Option<InstId> },
+}
+
+impl Address {
+    /// What memory holds of the element.
+    fn load(self, w: &mut Writer, storage: &Storage) -> InstId {
+        match self {
+            Self::Own { index, proof } => legalize::load_word(w, storage, index, proof),
+            Self::Scratch { low, high } => {
+                let low = load_bits(w, low);
+                let Some(high) = high else { return low };
+                let high = load_bits(w, high);
+                legalize::join(w, storage.element, low, high)
+            }
+        }
+    }
+
+    /// Stores what memory holds of the element.
+    fn store(self, w: &mut Writer, storage: &Storage, value: InstId) {
+        match self {
+            Self::Own { index, proof } => legalize::store_word(w, storage, index, value, proof),
+            Self::Scratch { low, high: None } => store_bits(w, low, value),
+            Self::Scratch { low, high: Some(high) } => {
+                let [lower, upper] = legalize::halves(w, value);
+                store_bits(w, low, lower);
+                store_bits(w, high, upper);
+            }
+        }
+    }
 }
 
 /// What an atomic reads.
@@ -32,19 +70,23 @@ impl Lowering<'_, '_> {
         };
         let storage = self.bindings.storage(self.program, place, count);
         match self.kept_private(place) {
-            Some(_) => Storage { place: Place::Binding(SCRATCH_BINDING), element: DataType::U32, ..storage },
+            Some(_) => {
+                let element = bits_of(storage.element);
+                Storage { place: Place::Binding(SCRATCH_BINDING), element, ..storage }
+            }
             None => storage,
         }
     }
 
     /// Where an element in bounds is: an array that lives across grid barriers is in scratch memory.
-    fn address(&mut self, place: ir::Place, index: InstId, proof: Proof) -> (InstId, Proof) {
+    fn address(&mut self, place: ir::Place, storage: &Storage, index: InstId, proof: Proof) -> Address {
         match self.kept_private(place) {
             Some(first) => {
                 self.scratch = true;
-                (self.own_element(first, index), Proof::Proven("scratch memory is sized for the launch"))
+                let (low, high) = self.own_element(first, index, storage.element.size() == 8);
+                Address::Scratch { low, high }
             }
-            None => (index, proof),
+            None => Address::Own { index, proof },
         }
     }
 
@@ -117,14 +159,14 @@ impl Lowering<'_, '_> {
             return self.w.constant(Value::zero(legalize::device_type(storage.logical)));
         };
         let Some(in_bounds) = in_bounds else {
-            let (index, proof) = self.address(place, index, proof);
-            let word = legalize::load_word(&mut self.w, &storage, index, proof);
+            let address = self.address(place, &storage, index, proof);
+            let word = address.load(&mut self.w, &storage);
             return legalize::from_memory(&mut self.w, &storage, word);
         };
         let first = self.w.lit(0u32);
         let index = self.w.select(in_bounds, index, first);
-        let (index, proof) = self.address(place, index, proof);
-        let word = legalize::load_word(&mut self.w, &storage, index, proof);
+        let address = self.address(place, &storage, index, proof);
+        let word = address.load(&mut self.w, &storage);
         let zero = self.w.constant(Value::zero(storage.element));
         let word = self.w.select(in_bounds, word, zero);
         legalize::from_memory(&mut self.w, &storage, word)
@@ -138,12 +180,10 @@ impl Lowering<'_, '_> {
         };
         let value = self.value(value);
         let value = legalize::to_memory(&mut self.w, &storage, value);
-        let (index, proof) = self.address(place, index, proof);
+        let address = self.address(place, &storage, index, proof);
         match in_bounds {
-            None => legalize::store_word(&mut self.w, &storage, index, value, proof),
-            Some(in_bounds) => {
-                self.w.when(in_bounds, |w| legalize::store_word(w, &storage, index, value, proof));
-            }
+            None => address.store(&mut self.w, &storage, value),
+            Some(in_bounds) => self.w.when(in_bounds, |w| address.store(w, &storage, value)),
         }
     }
 

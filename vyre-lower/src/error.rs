@@ -79,14 +79,6 @@ pub enum LowerError {
         /// Why not.
         reason: &'static str,
     },
-    /// A value that scratch memory cannot hold lives across a grid barrier.
-    #[error("{what} lives across a grid barrier, but scratch memory cannot hold a {ty}")]
-    GridSyncValue {
-        /// What it is.
-        what: String,
-        /// Its type.
-        ty: DataType,
-    },
     /// Some invocations of a workgroup end, others go on to another kernel of the program, and a shared array
     /// would have to be carried there.
     #[error(
@@ -139,7 +131,6 @@ impl LowerError {
             Self::GridSyncTripCount { .. } => "count the loop by literals, parameters, lengths and workgroup counts, \
                  or end its trips by a branch that all invocations of the launch share"
                 .to_owned(),
-            Self::GridSyncValue { .. } => "keep it in a buffer, or compute it again after the barrier".to_owned(),
             Self::GridSyncApart { .. } => "let every invocation of the workgroup come to the end of the branch or loop \
                  around, and make what each does conditional instead"
                 .to_owned(),

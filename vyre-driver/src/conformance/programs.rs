@@ -90,17 +90,16 @@ fn config(backend: &dyn VyreBackend, seed: u64) -> GenConfig {
         max_buffers: profile.max_storage_bindings.saturating_sub(4).clamp(1, 6),
         grid_barriers: seed.is_multiple_of(4),
         indirect: seed % 4 == 1,
-        types: types(profile, seed.is_multiple_of(4)),
+        types: types(profile),
         atomics: atomics(profile),
         ..GenConfig::default()
     }
 }
 
-/// The types that a device computes; 64-bit values do not cross grid barriers.
-fn types(profile: &DeviceProfile, grid_barriers: bool) -> TypeSet {
+/// The types that a device computes.
+fn types(profile: &DeviceProfile) -> TypeSet {
     let capabilities = profile.capabilities;
     let needs = |ty: DataType| match ty {
-        _ if ty.size() == 8 && grid_barriers => false,
         DataType::F64 => {
             // A driver that splits a fused multiply-add has none of f64.
             capabilities.contains(Capability::F64)

@@ -1,7 +1,7 @@
 //! What crosses from part to part, and where in scratch memory it is.
 //!
 //! * The result of a node that another part reads, a variable that several parts use, the condition of a branch
-//!   around grid barriers, and how an invocation left the flow: a word of each invocation.
+//!   around grid barriers, and how an invocation left the flow: a word of each invocation, two for 64 bits.
 //! * A private array that several parts use, or one part in several trips of an unrolled loop: its elements are
 //!   words of each invocation, and every access goes there.
 //! * A shared array of that kind: words of each workgroup. A kernel loads it at its beginning, unless it writes
@@ -119,28 +119,24 @@ pub(super) fn layout(
         }
         reads.collect(program, facts, part, number as u32, &mut crossing);
         for (node, ty) in &crossing.results {
-            fits(*ty, || format!("the result of node {}", node.raw()))?;
             if layout.nodes[node.index()].is_none() {
-                layout.nodes[node.index()] = Some(words.take(1)?);
+                layout.nodes[node.index()] = Some(words.values(*ty, 1)?);
             }
         }
         crossings.push(crossing);
     }
     for (i, _) in vars.iter().enumerate().filter(|(_, users)| users.several) {
-        fits(program.vars()[i].ty, || format!("the variable `{}`", program.vars()[i].name))?;
-        layout.vars[i] = Some(words.take(1)?);
+        layout.vars[i] = Some(words.values(program.vars()[i].ty, 1)?);
     }
     for (i, _) in privates.iter().enumerate().filter(|(_, users)| users.several) {
         let array = &program.privates()[i];
-        fits(array.element, || format!("the private array `{}`", array.name))?;
-        layout.privates[i] = Some(words.take(array.len)?);
+        layout.privates[i] = Some(words.values(array.element, array.len)?);
         layout.scratch.zero = true;
     }
     let mut group = Words::default();
     for (i, _) in shared.iter().enumerate().filter(|(_, users)| users.several) {
         let array = &program.shared()[i];
-        fits(array.element, || format!("the shared array `{}`", array.name))?;
-        layout.shared[i] = Some(group.take(array.len)?);
+        layout.shared[i] = Some(group.values(array.element, array.len)?);
         layout.scratch.zero = true;
     }
     layout.scratch.invocation_words = words.0;
@@ -153,19 +149,17 @@ pub(super) fn layout(
     Ok((layout, crossings))
 }
 
-/// That a value of a type can be a word of scratch memory.
-fn fits(ty: DataType, what: impl Fn() -> String) -> Result<(), LowerError> {
-    if super::scratch::is_word(ty) {
-        return Ok(());
-    }
-    Err(LowerError::GridSyncValue { what: what(), ty })
-}
-
 /// Counts words.
 #[derive(Default)]
 struct Words(u32);
 
 impl Words {
+    /// Takes the words of so many values of a type.
+    fn values(&mut self, ty: DataType, count: u32) -> Result<u32, LowerError> {
+        let words = count.checked_mul(super::scratch::words(ty));
+        self.take(words.ok_or(LowerError::GridSyncScratch)?)
+    }
+
     fn take(&mut self, count: u32) -> Result<u32, LowerError> {
         let first = self.0;
         self.0 = first.checked_add(count).ok_or(LowerError::GridSyncScratch)?;

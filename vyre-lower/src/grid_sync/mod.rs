@@ -8,7 +8,7 @@
 mod host;
 pub(crate) mod live;
 mod schedule;
-mod scratch;
+pub(crate) mod scratch;
 pub(crate) mod split;
 
 pub use host::HostExpr;
@@ -16,7 +16,6 @@ pub use schedule::{MAX_SCHEDULE_STEPS, Schedule, ScheduleTooLong, Scratch};
 
 use vyre_foundation::check::Facts;
 use vyre_foundation::ir::{ExprId, Program};
-use vyre_spec::DataType;
 
 use crate::error::LowerError;
 
@@ -40,14 +39,6 @@ impl Split {
         let shape = split::Shape::of(program, facts);
         let cut = split::cut(program, facts, inits, &shape)?;
         let (layout, crossings) = live::layout(program, facts, &shape, &cut.parts)?;
-        for (node, number) in shape.loops.iter().enumerate() {
-            let Some(number) = number else { continue };
-            let ty = cut.vars.get(*number as usize).copied().unwrap_or(DataType::U32);
-            if !scratch::is_word(ty) {
-                let what = format!("the variable of the loop at node {node}");
-                return Err(LowerError::GridSyncValue { what, ty });
-            }
-        }
         let schedule = Schedule { steps: cut.steps, vars: cut.vars, scratch: layout.scratch };
         Ok(Self { parts: cut.parts, crossings, layout, shape, schedule })
     }

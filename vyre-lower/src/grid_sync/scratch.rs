@@ -15,9 +15,9 @@ use super::split::{Part, Reset};
 use crate::analysis::first_write::written_first;
 use crate::error::LowerError;
 use crate::kernel::{BlockId, InstId, LaunchField, Op, Place, Proof};
-use crate::legalize::{device_type, from_launch_word};
+use crate::legalize::{device_type, from_launch_word, halves, join};
 use crate::lower::Lowering;
-use crate::writer::SCRATCH_BINDING;
+use crate::writer::{SCRATCH_BINDING, Writer};
 
 /// The invocation has returned.
 const RETURNED: u32 = 1;
@@ -27,11 +27,33 @@ fn left(number: u32, by_break: bool) -> u32 {
     2 + 2 * number + u32::from(!by_break)
 }
 
+/// The addresses of the two words of element `index` of a shared array whose words begin at `start`.
+fn pair(w: &mut Writer, start: InstId, index: InstId) -> [InstId; 2] {
+    let offset = w.raw_lit(BinaryOp::Mul, index, 2u32);
+    let low = w.raw(BinaryOp::Add, start, offset);
+    [low, w.raw_lit(BinaryOp::Add, low, 1u32)]
+}
+
+/// Loads a word of scratch memory.
+pub(crate) fn load_bits(w: &mut Writer, index: InstId) -> InstId {
+    w.value(Op::Load { place: Place::Binding(SCRATCH_BINDING), index, proof: SIZED }, DataType::U32)
+}
+
+/// Stores a word of scratch memory.
+pub(crate) fn store_bits(w: &mut Writer, index: InstId, value: InstId) {
+    w.effect(Op::Store { place: Place::Binding(SCRATCH_BINDING), index, value, proof: SIZED });
+}
+
 const SIZED: Proof = Proof::Proven("scratch memory is sized for the launch");
 
-/// Whether a value of this type is a word of scratch memory, as the device computes it.
-pub(super) fn is_word(ty: DataType) -> bool {
-    device_type(ty).size() == 4
+/// The words of scratch memory that a value of this type takes, as the device computes it: one, or two with the low
+/// half first.
+pub(super) fn words(ty: DataType) -> u32 {
+    if is_wide(ty) { 2 } else { 1 }
+}
+
+fn is_wide(ty: DataType) -> bool {
+    device_type(ty).size() == 8
 }
 
 impl Lowering<'_, '_> {
@@ -55,26 +77,47 @@ impl Lowering<'_, '_> {
         })
     }
 
-    /// The address of an element of a private array in scratch memory.
-    pub(crate) fn own_element(&mut self, first: u32, index: InstId) -> InstId {
+    /// The addresses of the words of an element of a private array in scratch memory: of the low half and, if the
+    /// elements have 64 bits, of the high one.
+    pub(crate) fn own_element(&mut self, first: u32, index: InstId, wide: bool) -> (InstId, Option<InstId>) {
         let start = self.own_word(first);
         let invocations = self.invocations();
+        let index = if wide { self.w.raw_lit(BinaryOp::Mul, index, 2u32) } else { index };
         let offset = self.w.raw(BinaryOp::Mul, index, invocations);
-        self.w.raw(BinaryOp::Add, start, offset)
+        let low = self.w.raw(BinaryOp::Add, start, offset);
+        (low, wide.then(|| self.w.raw(BinaryOp::Add, low, invocations)))
+    }
+
+    fn read_bits(&mut self, word: u32) -> InstId {
+        let index = self.own_word(word);
+        self.scratch = true;
+        load_bits(&mut self.w, index)
     }
 
     fn read_word(&mut self, word: u32, ty: DataType) -> InstId {
-        let index = self.own_word(word);
-        let load = Op::Load { place: Place::Binding(SCRATCH_BINDING), index, proof: SIZED };
-        self.scratch = true;
-        let bits = self.w.value(load, DataType::U32);
+        let bits = self.read_bits(word);
+        if is_wide(ty) {
+            let high = self.read_bits(word + 1);
+            return join(&mut self.w, device_type(ty), bits, high);
+        }
         match ty {
             DataType::Bool => self.w.raw_lit(BinaryOp::Ne, bits, 0u32),
             ty => self.w.bitcast(device_type(ty), bits),
         }
     }
 
+    fn write_bits(&mut self, word: u32, bits: InstId) {
+        let index = self.own_word(word);
+        self.scratch = true;
+        store_bits(&mut self.w, index, bits);
+    }
+
     fn write_word(&mut self, word: u32, value: InstId) {
+        if is_wide(self.w.ty(value)) {
+            let [low, high] = halves(&mut self.w, value);
+            self.write_bits(word, low);
+            return self.write_bits(word + 1, high);
+        }
         let bits = match self.w.ty(value) {
             DataType::Bool => {
                 let (one, zero) = (self.w.lit(1u32), self.w.lit(0u32));
@@ -82,9 +125,7 @@ impl Lowering<'_, '_> {
             }
             _ => self.w.bitcast(DataType::U32, value),
         };
-        let index = self.own_word(word);
-        self.scratch = true;
-        self.w.effect(Op::Store { place: Place::Binding(SCRATCH_BINDING), index, value: bits, proof: SIZED });
+        self.write_bits(word, bits);
     }
 
     /// Enters the block of those invocations that run the part; gives the block to leave to, if they are not
@@ -115,7 +156,14 @@ impl Lowering<'_, '_> {
         }
         for &(node, ty) in &crossing.loops {
             if let Some(number) = self.split.shape.loops[node.index()] {
-                self.results[node.index()] = Some(self.launch_value(LaunchField::LoopVar(number), ty));
+                let field = LaunchField::LoopVar(number);
+                self.results[node.index()] = Some(if is_wide(ty) {
+                    let [low, high] = [field, LaunchField::LoopVarHigh(number)]
+                        .map(|field| self.w.launch(field, DataType::U32));
+                    self.w.in_prelude(|w| join(w, device_type(ty), low, high))
+                } else {
+                    self.launch_value(field, ty)
+                });
             }
         }
         for &(node, ty) in &crossing.results {
@@ -246,10 +294,15 @@ impl Lowering<'_, '_> {
             let element = self.bindings.shared[array as usize].element;
             self.each_element(array, |w, index, proof| {
                 let value = w.value(Op::Load { place: Place::Shared(array), index, proof }, element);
+                if is_wide(element) {
+                    let [low, high] = halves(w, value);
+                    let [at, next] = pair(w, start, index);
+                    store_bits(w, at, low);
+                    return store_bits(w, next, high);
+                }
                 let value = w.bitcast(DataType::U32, value);
                 let index = w.raw(BinaryOp::Add, start, index);
-                let place = Place::Binding(SCRATCH_BINDING);
-                w.effect(Op::Store { place, index, value, proof: SIZED });
+                store_bits(w, index, value);
             });
         }
         self.scratch = true;
@@ -260,10 +313,14 @@ impl Lowering<'_, '_> {
         let start = self.group_word(array);
         let element = self.bindings.shared[array as usize].element;
         self.each_element(array, |w, index, proof| {
-            let address = w.raw(BinaryOp::Add, start, index);
-            let load = Op::Load { place: Place::Binding(SCRATCH_BINDING), index: address, proof: SIZED };
-            let value = w.value(load, DataType::U32);
-            let value = w.bitcast(element, value);
+            let value = if is_wide(element) {
+                let [low, high] = pair(w, start, index).map(|at| load_bits(w, at));
+                join(w, element, low, high)
+            } else {
+                let address = w.raw(BinaryOp::Add, start, index);
+                let value = load_bits(w, address);
+                w.bitcast(element, value)
+            };
             w.effect(Op::Store { place: Place::Shared(array), index, value, proof });
         });
         self.scratch = true;

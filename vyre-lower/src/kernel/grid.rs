@@ -104,6 +104,9 @@ impl LaunchData {
             LaunchField::WorkgroupCount(axis) => grid.workgroups[axis.index()],
             LaunchField::GridCount(axis) => grid.dispatch[axis.index()],
             LaunchField::LoopVar(number) => vars.get(number as usize).map_or(0, |value| value.bits() as u32),
+            LaunchField::LoopVarHigh(number) => {
+                vars.get(number as usize).map_or(0, |value| (value.bits() >> 32) as u32)
+            }
             LaunchField::Zero => 0,
         };
         self.fields.iter().map(word).collect()

@@ -138,6 +138,8 @@ pub enum LaunchField {
     GridCount(Axis),
     /// The variable of a loop that the host unrolls, by the loop's number.
     LoopVar(u32),
+    /// The upper 32 bits of one of 64.
+    LoopVarHigh(u32),
     /// Zero, opaque to the driver's folding.
     Zero,
 }

@@ -234,6 +234,7 @@ impl fmt::Display for Field {
             LaunchField::WorkgroupCount(axis) => write!(f, "workgroups {}", axis.name()),
             LaunchField::GridCount(axis) => write!(f, "grid {}", axis.name()),
             LaunchField::LoopVar(number) => write!(f, "variable of unrolled loop {number}"),
+            LaunchField::LoopVarHigh(number) => write!(f, "variable of unrolled loop {number}, upper half"),
             LaunchField::Zero => f.write_str("zero"),
         }
     }

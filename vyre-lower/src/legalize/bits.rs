@@ -25,6 +25,14 @@ pub(crate) fn join(w: &mut Writer, ty: DataType, low: InstId, high: InstId) -> I
     w.bitcast(ty, bits)
 }
 
+/// The two halves of a 64-bit value, as u32, the low one first.
+pub(crate) fn halves(w: &mut Writer, value: InstId) -> [InstId; 2] {
+    let bits = w.bitcast(DataType::U64, value);
+    let low = w.cast(CastOp::Convert, DataType::U32, bits);
+    let high = w.raw_lit(BinaryOp::Shr, bits, 32u32);
+    [low, w.cast(CastOp::Convert, DataType::U32, high)]
+}
+
 /// The bits of an integer of at most 32 bits, in a u32 that has no others.
 fn word(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
     if ty.width() < 32 { to_bits(w, ty, a) } else { w.bitcast(DataType::U32, a) }

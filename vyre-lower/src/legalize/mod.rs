@@ -26,7 +26,7 @@ use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp}
 use vyre_spec::{DataType, atomic_ops, binary_ops, cast_ops, subgroup_ops, ternary_ops, unary_ops};
 
 pub(crate) use atomic::{Retries, Target};
-pub(crate) use bits::join;
+pub(crate) use bits::{halves, join};
 pub(crate) use collective::world_of_one;
 pub(crate) use int::wide_mul;
 pub(crate) use memory::{from_memory, load_word, per_word, store_word, to_memory};

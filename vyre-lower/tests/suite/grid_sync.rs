@@ -1,11 +1,12 @@
 //! Programs with grid barriers: results worked out here, from the reference machine too, and refusals.
 
-use crate::interpreter::{execute_all, profile, run};
+use crate::interpreter::{execute_all, profile, run, run_with, without_wide};
 use vyre_foundation::build::{Kernel, Workgroup};
-use vyre_foundation::check::Checked;
+use vyre_foundation::check::{Checked, check};
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
 use vyre_foundation::machine::{MachineOptions, run as reference};
+use vyre_foundation::text::parse;
 use vyre_lower::{LowerError, lower, lower_all};
 use vyre_spec::MemoryOrdering::{GridSync, Workgroup as WorkgroupOrdering};
 use vyre_spec::{CompileOptions, Value};
@@ -295,4 +296,46 @@ fn a_schedule_has_a_limit() {
     let launch = vyre_foundation::launch::resolve(&program, &Params::new(), &[Some(16)], None).unwrap();
     let run = |_: usize, _: &[Value]| Ok::<(), vyre_lower::grid_sync::ScheduleTooLong>(());
     assert_eq!(lowered.schedule.run(&launch, [1, 1, 1], run), Err(vyre_lower::grid_sync::ScheduleTooLong));
+}
+
+/// 64-bit values of every kind cross barriers: a result, a variable, arrays, and the variable of an unrolled loop.
+const WIDE: &str = "program wide {
+        buffer x: readwrite u64[];
+        shared tile: u64[8];
+        private own: i64[2];
+        launch workgroups(2, 1, 1) size(8, 1, 1) {
+            let at = workgroup_id.x * 8 + local_index;
+            let loaded = load x[at];
+            var sum: u64 = loaded * 4294967297u64;
+            store tile[local_index] = loaded + 21474836480u64;
+            store own[1] = bitcast<i64>(loaded) - 30064771072i64;
+            for j in 4294967296u64..4294967299u64 {
+                barrier grid_sync;
+                set sum = sum + j;
+            }
+            store x[at] = sum + tile[7 - local_index] + bitcast<u64>(own[1]) + loaded;
+        }
+    }";
+
+/// What is in `x` after [`WIDE`].
+fn wide_sums(x: &[u64]) -> Vec<u64> {
+    let at = |i: usize| {
+        let (own, other) = (x[i], x[i / 8 * 8 + 7 - i % 8]);
+        let sum = own.wrapping_mul(0x1_0000_0001).wrapping_add(0x3_0000_0003);
+        let own_array = own.wrapping_sub(0x7_0000_0000);
+        sum.wrapping_add(other.wrapping_add(0x5_0000_0000)).wrapping_add(own_array).wrapping_add(own)
+    };
+    (0..x.len()).map(at).collect()
+}
+
+#[test]
+fn values_of_64_bits_cross_as_two_words() {
+    let program = check(parse(WIDE).unwrap().0).unwrap();
+    let x: Vec<u64> = (0..16).map(|i: u64| i.wrapping_mul(0xF123_4567_89AB_CDEF)).collect();
+    let halves = |x: &[u64]| x.iter().flat_map(|x| [*x as u32, (*x >> 32) as u32]).collect::<Vec<_>>();
+    for profile in [profile(), without_wide(profile())] {
+        let options = CompileOptions::default();
+        let outcome = run_with(&program, &Params::new(), &[halves(&x)], &profile, &options);
+        assert_eq!(outcome.buffers[0], halves(&wide_sums(&x)));
+    }
 }

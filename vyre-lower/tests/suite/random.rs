@@ -155,8 +155,6 @@ fn random_programs_with_grid_barriers_mean_the_same() {
         subgroup_size: Some(4),
         subnormals: true,
         grid_barriers: true,
-        // 64-bit values do not cross grid barriers.
-        types: TypeSet::of(&DataType::ALL.into_iter().filter(|ty| ty.size() < 8).collect::<Vec<_>>()),
         ..GenConfig::default()
     };
     try_seeds(20_000..20_600, &config, &profile(), &CompileOptions::default());
