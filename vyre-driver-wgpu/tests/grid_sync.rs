@@ -328,7 +328,7 @@ fn what_cannot_be_unrolled_or_kept_is_refused() {
         });
     })
     .unwrap();
-    let config = DispatchConfig { params: trips(1 << 24), ..DispatchConfig::default() };
+    let config = DispatchConfig { params: trips(1 << 24), unoptimized: true, ..DispatchConfig::default() };
     let refused = backend.dispatch_checked(&large, &[&[0; 16]], &config).unwrap_err();
     // 2^24 workgroups of 256 invocations, 2^12 words each.
     assert!(matches!(refused, BackendError::Limit { value, .. } if value == 1 << 46), "{refused}");
