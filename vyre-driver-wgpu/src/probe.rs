@@ -12,7 +12,7 @@ use vyre_foundation::build::Kernel;
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
-use vyre_spec::{CompileOptions, Quirks, Value};
+use vyre_spec::{CompileOptions, Quirks, Value, f16};
 
 use crate::core::{Core, Lasting};
 use crate::generation::Generation;
@@ -20,7 +20,20 @@ use crate::profile::profile_of;
 use crate::{compile, exec};
 
 /// The probed values, one word each.
-const RESULTS: usize = 10;
+const RESULTS: usize = 10 + HALVES.len();
+/// Numbers to round to f16, as bits of f32, and what they become: a tie to even below and above, the least that
+/// overflows and the greatest that does not, subnormals, a tie of them, infinity and a NaN.
+const HALVES: [(u32, u32); 9] = [
+    (0x3F80_1000, 0x3F80_0000),
+    (0x3F80_3000, 0x3F80_4000),
+    (0xC77F_F000, 0xFF80_0000),
+    (0x477F_EFFF, 0x477F_E000),
+    (0x3380_0000, 0x3380_0000),
+    (0x33C0_0000, 0x3400_0000),
+    (0xB300_0000, 0x8000_0000),
+    (0x7F80_0000, 0x7F80_0000),
+    (0x7FC0_0000, 0x7FC0_0000),
+];
 /// More trips than the drivers that limit loops allow.
 const TRIPS: u32 = 70_000;
 /// The kernel takes milliseconds.
@@ -39,16 +52,24 @@ pub(crate) fn quirks(generation: &Arc<Generation>) -> Result<Quirks, BackendErro
     if let Some(quirks) = known {
         return Ok(quirks);
     }
-    let quirks = judge(run(generation)?);
+    let mut quirks = judge(run(generation)?);
+    // The compiler of a software driver was seen to abort on programs with its conversions of halves.
+    quirks.loses_halves |= info.device_type == wgpu::DeviceType::Cpu;
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key, quirks);
     Ok(quirks)
 }
 
 /// The operands, which the compiler does not know.
-fn inputs() -> [f32; 8] {
+fn inputs() -> [f32; 8 + HALVES.len()] {
     let a = 1.0 + f32::EPSILON;
     // −(a × a) with both roundings: a fused multiply-add leaves the second rounding's error.
-    [f32::NAN, -0.0, a, -(a * a), f32::MIN_POSITIVE, f32::from_bits(3), 1e30, f32::MAX]
+    let first = [f32::NAN, -0.0, a, -(a * a), f32::MIN_POSITIVE, f32::from_bits(3), 1e30, f32::MAX];
+    let mut inputs = [0.0; 8 + HALVES.len()];
+    let halves = HALVES.into_iter().map(|(bits, _)| f32::from_bits(bits));
+    for (slot, x) in inputs.iter_mut().zip(first.into_iter().chain(halves)) {
+        *slot = x;
+    }
+    inputs
 }
 
 fn program() -> Result<Checked<Program>, BackendError> {
@@ -80,6 +101,10 @@ fn program() -> Result<Checked<Program>, BackendError> {
             let kept = special.map(|x| x.is_nan()).into_iter().fold(k.lit(true), |all, x| all & x);
             let poles = minus_zero.log().is_inf() & minus_zero.log2().is_inf();
             out.store(9_u32, (kept & poles).convert::<u32>());
+            for i in 0..HALVES.len() as u32 {
+                let rounded = x.load(8 + i).convert::<f16>().convert::<f32>();
+                out.store(10 + i, rounded.bitcast::<u32>());
+            }
         });
     });
     built.map_err(|error| BackendError::Driver { doing: "building the probe", message: error.to_string() })
@@ -116,8 +141,13 @@ fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
 }
 
 /// Compares the results with IEEE 754 and with the full number of trips.
-fn judge([nan, zero, fused, half, doubled, count, state, same, quotient, special]: [u32; RESULTS]) -> Quirks {
-    let [_, _, a, minus_aa, least, subnormal, _, _] = inputs();
+fn judge(results: [u32; RESULTS]) -> Quirks {
+    let [nan, zero, fused, half, doubled, count, state, same, quotient, special, halves @ ..] = results;
+    let [_, _, a, minus_aa, least, subnormal, ..] = inputs();
+    // A NaN's payload is left open.
+    let is_half = |(&got, (_, want)): (&u32, (u32, u32))| {
+        got == want || f32::from_bits(got).is_nan() && f32::from_bits(want).is_nan()
+    };
     let all_trips = state == advance(TRIPS);
     Quirks {
         // A driver that ends loops early ends them together; one that miscounts is trusted with none.
@@ -127,6 +157,7 @@ fn judge([nan, zero, fused, half, doubled, count, state, same, quotient, special
         folds_self_comparison: same != 0,
         loses_large_divisors: quotient == 0,
         loses_special_values: special == 0,
+        loses_halves: !halves.iter().zip(HALVES).all(is_half),
         flushes_subnormals: half != (least * 0.5).to_bits() || doubled != (subnormal + subnormal).to_bits(),
     }
 }
@@ -144,7 +175,22 @@ mod tests {
     /// What a device without quirks gives: worked out from the inputs' bits, the quotient in double precision.
     fn ideal() -> [u32; RESULTS] {
         // fma: (1 + 2^-23)² − (1 + 2^-22) = 2^-46. Half of the least normal is 2^-127; 3 + 3 = 6 quanta.
-        [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0, 0x3149_F2CB, 1]
+        let first =
+            [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0, 0x3149_F2CB, 1];
+        let mut results = [0; RESULTS];
+        let halves = HALVES.into_iter().map(|(_, want)| want);
+        for (slot, word) in results.iter_mut().zip(first.into_iter().chain(halves)) {
+            *slot = word;
+        }
+        results
+    }
+
+    #[test]
+    fn the_halves_are_what_the_reference_rounding_gives() {
+        for (from, to) in HALVES {
+            let (got, want) = (f16::from_f32(f32::from_bits(from)).to_f32(), f32::from_bits(to));
+            assert!(got.to_bits() == to || got.is_nan() && want.is_nan(), "{from:#x}");
+        }
     }
 
     #[test]
@@ -167,6 +213,8 @@ mod tests {
         assert_eq!(with(&[(4, 0)]), Quirks { flushes_subnormals: true, ..none });
         assert_eq!(with(&[(7, 1)]), Quirks { folds_self_comparison: true, ..none });
         assert_eq!(with(&[(9, 0)]), Quirks { loses_special_values: true, ..none });
+        assert_eq!(with(&[(11, 0x3F80_2000)]), Quirks { loses_halves: true, ..none });
+        assert_eq!(with(&[(14, 0)]), Quirks { loses_halves: true, ..none });
         assert_eq!(with(&[(8, 0)]), Quirks { loses_large_divisors: true, ..none });
         let early = [(5, 65_535), (6, advance(65_535))];
         assert_eq!(with(&early), Quirks { max_loop_iterations: Some(65_535), ..none });

@@ -187,6 +187,7 @@ fn interface_descriptor(workgroup_size: u32) -> KernelDescriptor {
         unguarded: BTreeMap::new(),
         contract: lowered::Contract::default(),
         needs: CapabilitySet::EMPTY,
+        notes: Vec::new(),
         strict_float: false,
     }
 }

@@ -49,6 +49,7 @@ impl ProfileDigest {
                     folds_self_comparison,
                     loses_large_divisors,
                     loses_special_values,
+                    loses_halves,
                     flushes_subnormals,
                 },
             subgroup_size,
@@ -72,6 +73,7 @@ impl ProfileDigest {
             folds_self_comparison,
             loses_large_divisors,
             loses_special_values,
+            loses_halves,
             flushes_subnormals,
         ] {
             out.u8(u8::from(*flag));

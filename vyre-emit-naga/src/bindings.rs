@@ -81,7 +81,7 @@ pub(crate) fn globals(module: &mut Module, descriptor: &KernelDescriptor) -> (Gl
     }
     for array in &descriptor.shared {
         let ty = if array.vector > 1 {
-            types::vectors(module, array.element, Some(array.len / array.vector))
+            types::vectors(module, array.element, array.vector, Some(array.len / array.vector))
         } else {
             types::array(module, array.element, array.atomic, Some(array.len))
         };
@@ -93,7 +93,7 @@ pub(crate) fn globals(module: &mut Module, descriptor: &KernelDescriptor) -> (Gl
 /// The array of a storage binding.
 fn elements(module: &mut Module, binding: &Binding) -> Handle<Type> {
     if binding.vector > 1 {
-        types::vectors(module, binding.element, None)
+        types::vectors(module, binding.element, binding.vector, None)
     } else {
         types::array(module, binding.element, binding.atomic, None)
     }

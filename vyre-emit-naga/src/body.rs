@@ -269,18 +269,33 @@ impl<'m> Body<'m> {
                 let expression = self.append(Expression::AccessIndex { base, index: part });
                 self.bind(id, expression);
             }
-            Op::StoreVector { place, index, values, .. } => {
+            Op::StoreVector { place, index, values, width, .. } => {
                 let mut components = Vec::with_capacity(values.len());
-                for value in values {
+                for &value in values.iter().take(width as usize) {
                     components.push(self.value(value)?);
                 }
                 let element = self.element_type(place)?;
-                let ty = types::vector(self.module, element);
+                let ty = types::vector(self.module, element, width);
                 let value = self.append(Expression::Compose { ty, components });
                 let index = self.value(index)?;
                 let base = self.array(place)?;
                 let pointer = self.append(Expression::Access { base, index });
                 self.store(pointer, value);
+            }
+            Op::UnpackHalf { word, part } => {
+                let operand = self.bound(word)?;
+                let (fun, arg) = (naga::MathFunction::Unpack2x16float, operand.expression);
+                let halves = self.append(Expression::Math { fun, arg, arg1: None, arg2: None, arg3: None });
+                self.pure(id, &[operand], Expression::AccessIndex { base: halves, index: part });
+            }
+            Op::PackHalves(a, b) => {
+                let operands = [self.bound(a)?, self.bound(b)?];
+                let ty = types::vector(self.module, DataType::F32, 2);
+                let components = operands.iter().map(|operand| operand.expression).collect();
+                let arg = self.append(Expression::Compose { ty, components });
+                let fun = naga::MathFunction::Pack2x16float;
+                let packed = Expression::Math { fun, arg, arg1: None, arg2: None, arg3: None };
+                self.pure(id, &operands, packed);
             }
             Op::Get(local) => {
                 let pointer = self.local_pointer(local.0)?;
@@ -453,19 +468,19 @@ impl<'m> Body<'m> {
     fn element(&mut self, place: Place, index: InstId) -> Result<Handle<Expression>, EmitError> {
         let base = self.array(place)?;
         let index = self.value(index)?;
-        let in_vectors = match place {
-            Place::Binding(n) => self.descriptor.bindings.get(n as usize).is_some_and(|b| b.vector > 1),
-            Place::Shared(n) => self.descriptor.shared.get(n as usize).is_some_and(|a| a.vector > 1),
-            Place::Private(_) => false,
+        let width = match place {
+            Place::Binding(n) => self.descriptor.bindings.get(n as usize).map_or(1, |b| b.vector),
+            Place::Shared(n) => self.descriptor.shared.get(n as usize).map_or(1, |a| a.vector),
+            Place::Private(_) => 1,
         };
-        if !in_vectors {
+        if width <= 1 {
             return Ok(self.append(Expression::Access { base, index }));
         }
-        let two = self.append_bare(Expression::Literal(Literal::U32(2)));
-        let three = self.append_bare(Expression::Literal(Literal::U32(3)));
+        let by = self.append_bare(Expression::Literal(Literal::U32(width.ilog2())));
+        let rest = self.append_bare(Expression::Literal(Literal::U32(width - 1)));
         let which = |op, right| Expression::Binary { op, left: index, right };
-        let vector = self.append(which(naga::BinaryOperator::ShiftRight, two));
-        let part = self.append(which(naga::BinaryOperator::And, three));
+        let vector = self.append(which(naga::BinaryOperator::ShiftRight, by));
+        let part = self.append(which(naga::BinaryOperator::And, rest));
         let base = self.append(Expression::Access { base, index: vector });
         Ok(self.append(Expression::Access { base, index: part }))
     }

@@ -2,7 +2,7 @@
 
 use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use naga::{EntryPoint, Module, ShaderStage};
-use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
+use vyre_lower::kernel::{KernelDescriptor, Op, VerifiedKernel};
 use vyre_spec::{Capability, CapabilitySet};
 
 use crate::bindings::{self, EmittedBinding};
@@ -80,6 +80,10 @@ fn capabilities(descriptor: &KernelDescriptor) -> Capabilities {
     let needs: CapabilitySet = descriptor.needs;
     let mut out = Capabilities::empty();
     out.set(Capabilities::IMMEDIATES, descriptor.launch.immediates);
+    // Packing and unpacking of f16, which every device has; that it is exact is found by a probe.
+    let halves =
+        descriptor.insts.iter().any(|inst| matches!(inst.op, Op::PackHalves(..) | Op::UnpackHalf { .. }));
+    out.set(Capabilities::SHADER_FLOAT16_IN_FLOAT32, halves);
     for capability in needs.iter() {
         out |= match capability {
             Capability::Subgroup => Capabilities::SUBGROUP,

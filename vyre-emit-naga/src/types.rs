@@ -57,14 +57,15 @@ fn size(len: Option<u32>) -> ArraySize {
     })
 }
 
-/// A vector of four elements.
-pub(crate) fn vector(module: &mut Module, ty: DataType) -> Handle<Type> {
-    insert(module, TypeInner::Vector { size: VectorSize::Quad, scalar: scalar(ty) })
+/// A vector of two or four elements.
+pub(crate) fn vector(module: &mut Module, ty: DataType, width: u32) -> Handle<Type> {
+    let size = if width == 2 { VectorSize::Bi } else { VectorSize::Quad };
+    insert(module, TypeInner::Vector { size, scalar: scalar(ty) })
 }
 
-/// An array of `len` vectors of four elements, or of a run-time number without one.
-pub(crate) fn vectors(module: &mut Module, ty: DataType, len: Option<u32>) -> Handle<Type> {
-    let base = vector(module, ty);
-    let stride = 4 * u32::from(scalar(ty).width);
+/// An array of `len` vectors, or of a run-time number without one.
+pub(crate) fn vectors(module: &mut Module, ty: DataType, width: u32, len: Option<u32>) -> Handle<Type> {
+    let base = vector(module, ty, width);
+    let stride = width * u32::from(scalar(ty).width);
     insert(module, TypeInner::Array { base, size: size(len), stride })
 }

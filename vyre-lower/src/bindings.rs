@@ -23,6 +23,8 @@ pub(crate) struct Storage {
     pub(crate) logical: DataType,
     /// Whether a word holds several elements.
     pub(crate) packed: bool,
+    /// Whether its elements in memory are atomic.
+    pub(crate) atomic: bool,
     /// Its number of elements, if constant; otherwise the length of the buffer.
     pub(crate) len: Option<u32>,
 }
@@ -114,6 +116,14 @@ impl Bindings {
         }
     }
 
+    /// Lets invocations store to a buffer's words as they are: no two of them store to the same one.
+    pub(crate) fn own(&mut self, buffer: BufferId) {
+        let number = self.number(buffer) as usize;
+        if let Some(binding) = self.bindings.get_mut(number) {
+            binding.atomic = false;
+        }
+    }
+
     /// Makes a binding or shared array an array of vectors.
     pub(crate) fn widen(&mut self, place: Place, vector: u32) {
         let widened = match place {
@@ -130,25 +140,27 @@ impl Bindings {
     pub(crate) fn storage(&self, program: &Program, place: ir::Place, count: Option<u32>) -> Storage {
         let logical = program.place(place).1;
         let packed = matches!(place, ir::Place::Buffer(_)) && per_word(logical) > 1;
-        let (place, element, len) = match place {
+        let (place, element, atomic, len) = match place {
             ir::Place::Buffer(id) => {
                 let number = self.number(id);
-                let element = self.bindings.get(number as usize).map_or(logical, |b| b.element);
-                (Place::Binding(number), element, count)
+                let binding = self.bindings.get(number as usize);
+                let (element, atomic) = binding.map_or((logical, false), |b| (b.element, b.atomic));
+                (Place::Binding(number), element, atomic, count)
             }
             ir::Place::Shared(id) => {
                 let decl = &self.shared[id.index()];
-                (Place::Shared(id.raw()), decl.element, Some(decl.len))
+                (Place::Shared(id.raw()), decl.element, decl.atomic, Some(decl.len))
             }
             ir::Place::Private(id) => {
                 let decl = &self.privates[id.index()];
-                (Place::Private(id.raw()), decl.element, Some(decl.len))
+                (Place::Private(id.raw()), decl.element, decl.atomic, Some(decl.len))
             }
         };
-        Storage { place, element, logical, packed, len }
+        Storage { place, element, logical, packed, atomic, len }
     }
 
-    fn number(&self, buffer: BufferId) -> u32 {
+    /// The binding of a buffer; none has the greatest number.
+    pub(crate) fn number(&self, buffer: BufferId) -> u32 {
         self.numbers.get(buffer.index()).copied().flatten().unwrap_or(u32::MAX)
     }
 }

@@ -16,7 +16,7 @@ use crate::writer::bits_of;
 const WHILE_TRIPS: u32 = u32::MAX;
 
 /// What is left to do.
-enum Step {
+pub(crate) enum Step {
     /// The outermost nodes of the part from a position on.
     Part(usize),
     /// The nodes of a region from a position on.
@@ -31,7 +31,7 @@ enum Step {
 
 /// A counted loop's state.
 #[derive(Clone, Copy)]
-struct Counter {
+pub(crate) struct Counter {
     local: LocalId,
     end: InstId,
     step: InstId,
@@ -54,7 +54,16 @@ impl Lowering<'_, '_> {
         if let Some(form) = self.vectorised.take() {
             return self.vector_body(&form);
         }
-        let mut steps = vec![Step::Part(0)];
+        self.walk(vec![Step::Part(0)])?;
+        if skip.is_some() {
+            self.w.enter(skip);
+        }
+        self.store_shared();
+        Ok(())
+    }
+
+    /// Does what is left to do.
+    pub(crate) fn walk(&mut self, mut steps: Vec<Step>) -> Result<(), LowerError> {
         while let Some(step) = steps.pop() {
             match step {
                 Step::Part(position) => match self.part.nodes.get(position) {
@@ -87,10 +96,6 @@ impl Lowering<'_, '_> {
                 Step::Advance(counter) => self.advance(counter),
             }
         }
-        if skip.is_some() {
-            self.w.enter(skip);
-        }
-        self.store_shared();
         Ok(())
     }
 
@@ -104,7 +109,8 @@ impl Lowering<'_, '_> {
         self.w.enter(outer);
     }
 
-    fn node(&mut self, id: NodeId, steps: &mut Vec<Step>) -> Result<(), LowerError> {
+    /// One node; what its regions hold is left to do.
+    pub(crate) fn node(&mut self, id: NodeId, steps: &mut Vec<Step>) -> Result<(), LowerError> {
         let result = match *self.program.node(id) {
             Node::Load { place, index } => self.read[id.index()].then(|| self.load(id, place, index)),
             Node::Store { place, index, value } => {
@@ -262,7 +268,7 @@ impl Lowering<'_, '_> {
 
     /// Adds the step to the counter, or takes it to the end where the sum would pass it: so nothing wraps.
     /// The counter is below the end, so their difference is right as an unsigned number whatever their type.
-    fn advance(&mut self, counter: Counter) {
+    pub(crate) fn advance(&mut self, counter: Counter) {
         let Counter { local, end, step } = counter;
         let variable = self.w.get(local);
         let next = self.w.raw(BinaryOp::Add, variable, step);

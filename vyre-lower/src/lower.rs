@@ -1,7 +1,7 @@
 //! The way from a checked program to a verified descriptor.
 
 use vyre_foundation::check::{Checked, Facts};
-use vyre_foundation::ir::{self, Array, Expr, ExprId, Node, Program, VarId};
+use vyre_foundation::ir::{self, Array, Expr, ExprId, Launch, Node, Program, VarId};
 use vyre_spec::ops::{AtomicOp, BinaryOp};
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
@@ -13,7 +13,7 @@ use crate::grid_sync::live::Crossing;
 use crate::grid_sync::split::Part;
 use crate::grid_sync::{Schedule, Split};
 use crate::kernel::{
-    InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Op, Place, Proof, Role, VerifiedKernel,
+    InstId, KernelDescriptor, LaunchData, LaunchField, LocalId, Note, Op, Place, Proof, Role, VerifiedKernel,
     verify,
 };
 use crate::launch::{Shape, indirect};
@@ -133,6 +133,8 @@ pub(crate) struct Lowering<'a, 'r> {
     pub(crate) placement: Placement,
     /// The form with several points for each invocation, until it is written.
     pub(crate) vectorised: Option<Vectorised>,
+    /// Why invocations compute single points, and which accesses meet single elements.
+    pub(crate) notes: Vec<Note>,
     /// What stands for the x coordinate of the point, where an invocation has several.
     pub(crate) point: Option<InstId>,
     /// The value of each expression, once placed.
@@ -192,6 +194,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             bindings: Bindings::new(program, facts, profile),
             placement: Placement::new(program, facts, part),
             vectorised: None,
+            notes: Vec::new(),
             point: None,
             values: vec![None; program.exprs().len()],
             results: vec![None; program.nodes().len()],
@@ -207,15 +210,31 @@ impl<'a, 'r> Lowering<'a, 'r> {
 
     /// Decides whether an invocation computes several points.
     fn vectorise(&mut self) {
+        if !matches!(self.program.launch(), Launch::Domain { .. }) {
+            return;
+        }
+        let fits = |points: u32| {
+            let points = u64::from(points);
+            self.loop_plan(points).is_none_or(|plan| plan == Plan::Free)
+        };
         let proof = |node| self.proof(self.ranges.verdict(node));
-        let form = vectorise::plan(self.program, self.facts, proof);
-        self.shape.rule.run = form.as_ref().map_or(1, |form| form.width);
-        self.vectorised = form;
+        match vectorise::plan(self.program, self.facts, proof, fits) {
+            Ok(form) => {
+                self.shape.rule.run = form.points;
+                self.notes = form.notes(|id| self.bindings.number(id));
+                for buffer in form.owned() {
+                    self.bindings.own(buffer);
+                }
+                self.vectorised = Some(form);
+            }
+            Err(why) => self.notes = vec![Note { place: None, why }],
+        }
     }
 
-    /// Decides what to do about the driver's limit of loop iterations, if it has one.
-    fn plan_loops(&mut self) -> Result<(), LowerError> {
-        let Some(limit) = self.profile.quirks.max_loop_iterations else { return Ok(()) };
+    /// What the driver's limit of loop iterations asks for, if it has one and each invocation runs the body for
+    /// so many points.
+    fn loop_plan(&self, points: u64) -> Option<Plan> {
+        let limit = self.profile.quirks.max_loop_iterations?;
         let retries = |node: &Node| match *node {
             Node::Atomic { op: AtomicOp::Add, place, .. } => {
                 let storage = self.bindings.storage(self.program, place, None);
@@ -226,15 +245,21 @@ impl<'a, 'r> Lowering<'a, 'r> {
         let before = self.zeroing_trips();
         let lanes = self.profile.subgroup_size;
         let part = (self.program, self.part);
-        match loops::plan(part, self.facts, self.ranges, limit, before, lanes, retries) {
-            Plan::Free => {}
-            Plan::Count { weights, share } => {
+        Some(loops::plan(part, self.facts, self.ranges, (limit, points), before, lanes, retries))
+    }
+
+    /// Decides what to do about the driver's limit of loop iterations, if it has one.
+    fn plan_loops(&mut self) -> Result<(), LowerError> {
+        let Some(limit) = self.profile.quirks.max_loop_iterations else { return Ok(()) };
+        match self.loop_plan(u64::from(self.shape.rule.run)) {
+            None | Some(Plan::Free) => {}
+            Some(Plan::Count { weights, share }) => {
                 let local = self.w.local(DataType::U32);
                 self.counter = Some(TripCounter { local, share, shape: self.shape });
                 self.trip_weights = weights;
                 self.traps = true;
             }
-            Plan::Refuse { node, trips } => {
+            Some(Plan::Refuse { node, trips }) => {
                 let device = self.profile.name.clone();
                 return Err(LowerError::LoopLimit { node, trips, limit, device });
             }
@@ -418,6 +443,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             unguarded: self.w.proofs,
             contract: self.ranges.contract(),
             needs,
+            notes: self.notes,
             strict_float: options.ulp_budget == 0,
         };
         let whole = verify(descriptor)?;

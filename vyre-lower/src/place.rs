@@ -78,13 +78,13 @@ impl Placement {
     }
 
     /// What is evaluated right before a node.
-    pub(crate) fn before(&mut self, node: NodeId) -> Vec<ExprId> {
-        std::mem::take(&mut self.before_node[node.index()])
+    pub(crate) fn before(&self, node: NodeId) -> Vec<ExprId> {
+        self.before_node[node.index()].clone()
     }
 
     /// What is evaluated at the end of a region.
-    pub(crate) fn at_end(&mut self, region: RegionId) -> Vec<ExprId> {
-        std::mem::take(&mut self.at_end[region.index()])
+    pub(crate) fn at_end(&self, region: RegionId) -> Vec<ExprId> {
+        self.at_end[region.index()].clone()
     }
 }
 

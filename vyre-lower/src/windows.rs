@@ -49,6 +49,11 @@ pub(crate) fn split(kernel: &KernelDescriptor, counts: &[u32], bytes: u64) -> Ke
             element: u64::from(binding.element.size()),
             vector: u64::from(binding.element.size()) * u64::from(binding.vector),
         });
+        let old = Some(Place::Binding(spans.len() as u32 - 1));
+        let new = Some(Place::Binding(out.bindings.len() as u32));
+        for (note, _) in out.notes.iter_mut().zip(&kernel.notes).filter(|(_, note)| note.place == old) {
+            note.place = new;
+        }
         if count == 1 {
             out.bindings.push(binding.clone());
             continue;
@@ -208,7 +213,8 @@ impl Splitter {
         let Some(locals) = access.results else { return };
         match (access.op, access.ty) {
             (Op::LoadVector { .. }, Some(ty)) => {
-                for (part, local) in (0..).zip(locals) {
+                let width = self.out.bindings.get(binding as usize).map_or(1, |b| b.vector);
+                for (part, local) in (0..width).zip(locals) {
                     let element = self.value(Op::Part { vector: value, part }, ty);
                     self.push(Op::Set(local, element), None);
                 }

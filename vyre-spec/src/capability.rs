@@ -114,6 +114,9 @@ pub struct Quirks {
     pub loses_large_divisors: bool,
     /// The driver's exponentials and logarithms give numbers for NaN, zero, infinity or below zero.
     pub loses_special_values: bool,
+    /// The driver's conversions between f32 and f16 do not round to nearest even, or lose subnormals, infinity or
+    /// NaN.
+    pub loses_halves: bool,
     /// The driver flushes subnormal f32 results or operands to zero.
     pub flushes_subnormals: bool,
 }

@@ -40,6 +40,7 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ("vyre-lower/src/merge/forms.rs", "reads indices as sums; another op is a term"),
     ("vyre-lower/src/merge/mod.rs", "writes the index of a vector"),
     ("vyre-lower/src/vectorise/body.rs", "writes the points of an invocation and the loop over them"),
+    ("vyre-lower/src/vectorise/memory.rs", "computes the indices of vectors"),
     ("vyre-lower/src/vectorise/lanes.rs", "finds lanes that follow one another; another op has none"),
     ("vyre-lower/src/windows.rs", "writes the choice of a window"),
     ("vyre-lower/src/writer.rs", "writes the ops of the above"),

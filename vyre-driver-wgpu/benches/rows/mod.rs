@@ -3,6 +3,7 @@
 mod arithmetic;
 mod guards;
 mod kernels;
+mod packed;
 #[path = "../raw/mod.rs"]
 mod raw;
 mod warm;
@@ -80,7 +81,7 @@ pub(crate) fn run(
     done: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [&dyn Fn() -> Result<Row, BackendError>; 15] = [
+    let rows: [&dyn Fn() -> Result<Row, BackendError>; 18] = [
         &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true),
         &|| bench.tiny("tiny dispatch, host in and out", false),
         &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20),
@@ -116,6 +117,9 @@ pub(crate) fn run(
                 1.0 / 0.97,
             ),
         },
+        &|| bench.saxpy_u8(),
+        &|| bench.saxpy_u16(),
+        &|| bench.saxpy_f16(),
         &|| bench.sequence("sequence of 1,000 resident dispatches, one submission", false),
         &|| bench.sequence("one resident dispatch repeated 1,000 times, one submission", true),
         &|| bench.reduction(),

@@ -120,6 +120,7 @@ mod tests {
             quirks(|quirks| quirks.folds_self_comparison = true),
             quirks(|quirks| quirks.loses_large_divisors = true),
             quirks(|quirks| quirks.loses_special_values = true),
+            quirks(|quirks| quirks.loses_halves = true),
             quirks(|quirks| quirks.flushes_subnormals = true),
             // Where one text ends and the next begins matters.
             DeviceProfile { name: "ab".into(), driver: "c".into(), ..base() },
@@ -159,7 +160,7 @@ mod tests {
             }
         }
         assert_eq!(keys.len(), count);
-        assert_eq!(count, 2 * 10 * (27 + Capability::ALL.len()));
+        assert_eq!(count, 2 * 10 * (28 + Capability::ALL.len()));
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub(super) fn decode(
         unguarded: BTreeMap::new(),
         contract: Contract::default(),
         needs: CapabilitySet::EMPTY,
+        notes: Vec::new(),
         strict_float: false,
     };
     // What was read is canonical: there is one byte form for each outline.

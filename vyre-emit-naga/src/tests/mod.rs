@@ -47,6 +47,7 @@ impl Kernel {
             unguarded: BTreeMap::new(),
             contract: Contract::default(),
             needs: CapabilitySet::EMPTY,
+            notes: Vec::new(),
             strict_float: true,
         };
         Self { d, block: BlockId(0) }

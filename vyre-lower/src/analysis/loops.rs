@@ -61,13 +61,14 @@ struct Loop {
     empty: u64,
 }
 
-/// Decides what to count in a part of the program. `limit` is the driver's; `before` counts iterations that precede the body;
+/// Decides what to count in a part of the program. `limit` is the driver's, `points` how
+/// often each invocation runs the body; `before` counts iterations that precede the body;
 /// `retries` tells the nodes that lowering makes loops of.
 pub(crate) fn plan(
     (program, part): (&Program, &Part),
     facts: &Facts,
     ranges: &Ranges<'_>,
-    limit: u32,
+    (limit, points): (u32, u64),
     before: u64,
     lanes: Option<u32>,
     retries: impl Fn(&Node) -> bool,
@@ -98,7 +99,10 @@ pub(crate) fn plan(
         }
     }
     let roots = || loops.iter().filter(|l| l.outer.is_none());
-    let most = roots().fold(before, |sum, l| sum.saturating_add(l.most));
+    // The points of an invocation that remain at the end of a row have a loop of their own.
+    let around = if points > 1 { points } else { 0 };
+    let most = roots()
+        .fold(before.saturating_add(around), |sum, l| sum.saturating_add(l.most.saturating_mul(points)));
     if most <= limit {
         return Plan::Free;
     }

@@ -48,8 +48,19 @@ pub struct KernelDescriptor {
     pub contract: Contract,
     /// What the device must be able to do.
     pub needs: CapabilitySet,
+    /// What is not done in vectors, and why; for people.
+    pub notes: Vec<Note>,
     /// Whether every float result must be kept from contraction and reassociation.
     pub strict_float: bool,
+}
+
+/// Why invocations of a domain compute single points, or why an access of theirs meets single elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The array of the access; none if it is about the whole body.
+    pub place: Option<Place>,
+    /// The reason.
+    pub why: &'static str,
 }
 
 /// One binding.
@@ -66,8 +77,8 @@ pub struct Binding {
     pub access: Access,
     /// Whether the elements are atomic; plain loads and stores of them are atomic, too.
     pub atomic: bool,
-    /// Elements of the vectors that it is declared as an array of, 1 or 4; its memory is whole vectors.
-    /// Single elements of it are addressed as ever.
+    /// Elements of the vectors that it is declared as an array of: 1, 2, or 4 of at most 4 bytes. Its memory is
+    /// whole vectors; single elements of it are addressed as ever.
     pub vector: u32,
     /// The part of the buffer that is bound, if it is not all of it. The windows of a buffer are bindings one
     /// after the other.

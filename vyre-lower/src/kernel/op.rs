@@ -147,11 +147,23 @@ pub enum Op {
         place: Place,
         /// The vector's index, a u32.
         index: InstId,
-        /// Its elements.
+        /// Its elements, of which the first `width` count.
         values: [InstId; 4],
+        /// Elements of a vector of the array.
+        width: u32,
         /// Why they are in bounds.
         proof: Proof,
     },
+    /// The f16 in one half of a u32, as an f32; the lower half is part 0. A NaN stays one, with any payload.
+    UnpackHalf {
+        /// The u32.
+        word: InstId,
+        /// Which half.
+        part: u32,
+    },
+    /// Two f32, each rounded to the nearest f16, ties to even, in the lower and the upper half of a u32. A NaN
+    /// stays one, with any payload.
+    PackHalves(InstId, InstId),
     /// Reads a local.
     Get(LocalId),
     /// Writes a local.
@@ -208,11 +220,14 @@ impl Op {
     /// The values that the op reads.
     pub fn operands(&self) -> impl Iterator<Item = InstId> + use<> {
         let (a, b, c) = match *self {
-            Self::StoreVector { index, values: [a, b, c, d], .. } => {
-                return [Some(index), Some(a), Some(b), Some(c), Some(d)].into_iter().flatten();
+            Self::StoreVector { index, values: [a, b, c, d], width, .. } => {
+                let (c, d) = if width > 2 { (Some(c), Some(d)) } else { (None, None) };
+                return [Some(index), Some(a), Some(b), c, d].into_iter().flatten();
             }
             Self::LoadVector { index, .. } => (Some(index), None, None),
             Self::Part { vector, .. } => (Some(vector), None, None),
+            Self::UnpackHalf { word, .. } => (Some(word), None, None),
+            Self::PackHalves(a, b) => (Some(a), Some(b), None),
             Self::Unary(_, a) | Self::Cast(_, a) | Self::Set(_, a) => (Some(a), None, None),
             Self::Binary(_, a, b) => (Some(a), Some(b), None),
             Self::Ternary(_, a, b, c) => (Some(a), Some(b), Some(c)),

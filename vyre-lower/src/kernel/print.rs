@@ -44,6 +44,12 @@ impl fmt::Display for KernelDescriptor {
                 binding.name
             )?;
         }
+        for note in &self.notes {
+            match note.place {
+                None => writeln!(f, "  single points: {}", note.why)?,
+                Some(place) => writeln!(f, "  single elements of {}: {}", self.name_of(place), note.why)?,
+            }
+        }
         let home = if self.launch.immediates { "immediates" } else { "uniform" };
         for (word, field) in self.launch.fields.iter().enumerate() {
             writeln!(f, "  launch {word} ({home}): {}", Field(*field))?;
@@ -163,13 +169,15 @@ impl KernelDescriptor {
                 write!(f, "load_vector {}[%{}]{}", self.name_of(place), index.0, Reason(proof))
             }
             Op::Part { vector, part } => write!(f, "part {part} of %{}", vector.0),
-            Op::StoreVector { place, index, values, proof } => {
+            Op::StoreVector { place, index, values, width, proof } => {
                 write!(f, "store_vector {}[%{}]", self.name_of(place), index.0)?;
-                for value in values {
+                for value in values.iter().take(width as usize) {
                     write!(f, ", %{}", value.0)?;
                 }
                 write!(f, "{}", Reason(proof))
             }
+            Op::UnpackHalf { word, part } => write!(f, "unpack_half {part} of %{}", word.0),
+            Op::PackHalves(a, b) => write!(f, "pack_halves %{}, %{}", a.0, b.0),
             Op::Get(local) => write!(f, "get local {}", local.0),
             Op::Set(local, value) => write!(f, "set local {}, %{}", local.0, value.0),
             Op::Break => f.write_str("break"),

@@ -9,6 +9,7 @@ use vyre_spec::ops::{BinaryOp, CastOp, UnaryOp};
 
 use super::InstId;
 use super::float::{INFINITY, MAGNITUDE, QUIET_NAN, SIGN};
+use crate::kernel::Op;
 use crate::writer::Writer;
 
 /// 2^-14 as an f32, the least normal f16.
@@ -18,8 +19,58 @@ const TWO_16: u32 = (127 + 16) << 23;
 /// What the exponent of an f32 is above that of an f16, in place.
 const REBIAS: u32 = (127 - 15) << 23;
 
+/// Whether the driver converts between f32 and the type, rounding to nearest even.
+pub(super) fn is_native(w: &Writer, ty: DataType) -> bool {
+    ty == DataType::F16 && !w.quirks.loses_halves
+}
+
+/// The number in one half of a word.
+pub(super) fn unpack(w: &mut Writer, word: InstId, part: u32) -> InstId {
+    w.value(Op::UnpackHalf { word, part }, DataType::F32)
+}
+
+/// A word of two numbers of type f16.
+pub(super) fn pack(w: &mut Writer, a: InstId, b: InstId) -> InstId {
+    if let (Some((word, 0)), Some((other, 1))) = (unpacked(w, a), unpacked(w, b)) {
+        if word == other {
+            return word;
+        }
+    }
+    let (a, b) = (before_rounding(w, a), before_rounding(w, b));
+    w.value(Op::PackHalves(a, b), DataType::U32)
+}
+
+/// The half of a word that a number was taken from.
+fn unpacked(w: &Writer, a: InstId) -> Option<(InstId, u32)> {
+    match w.insts.get(a.index())?.op {
+        Op::UnpackHalf { word, part } => Some((word, part)),
+        _ => None,
+    }
+}
+
+/// What a number was rounded from; packing rounds it again.
+fn before_rounding(w: &Writer, a: InstId) -> InstId {
+    let packed = unpacked(w, a).and_then(|(word, part)| match w.insts.get(word.index())?.op {
+        Op::PackHalves(low, high) => Some(if part == 0 { low } else { high }),
+        _ => None,
+    });
+    packed.unwrap_or(a)
+}
+
+/// The number's bits as they were loaded, or as they became when it was rounded.
+fn known_bits(w: &mut Writer, a: InstId) -> Option<InstId> {
+    let (word, part) = unpacked(w, a)?;
+    let bits = if part == 0 { word } else { w.raw_lit(BinaryOp::Shr, word, 16u32) };
+    Some(if part == 0 { w.raw_lit(BinaryOp::BitAnd, bits, 0xFFFFu32) } else { bits })
+}
+
 /// An f32 rounded to the nearest number of the type, ties to even.
 pub(super) fn round(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
+    if is_native(w, ty) {
+        let zero = w.lit(0.0f32);
+        let word = w.value(Op::PackHalves(a, zero), DataType::U32);
+        return unpack(w, word, 0);
+    }
     let bits = w.bitcast(DataType::U32, a);
     let rounded = round_bits(w, ty, bits);
     w.bitcast(DataType::F32, rounded)
@@ -79,6 +130,9 @@ pub(super) fn from_bits(w: &mut Writer, ty: DataType, bits: InstId) -> InstId {
 
 /// The 16 bits of an f32 that is a number of the type.
 pub(super) fn to_bits(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
+    if let Some(bits) = known_bits(w, a) {
+        return bits;
+    }
     let bits = w.bitcast(DataType::U32, a);
     if ty == DataType::BF16 {
         return w.raw_lit(BinaryOp::Shr, bits, 16u32);

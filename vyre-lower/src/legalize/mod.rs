@@ -29,7 +29,7 @@ pub(crate) use atomic::{Retries, Target};
 pub(crate) use bits::{halves, join};
 pub(crate) use collective::world_of_one;
 pub(crate) use int::wide_mul;
-pub(crate) use memory::{from_memory, load_word, per_word, store_word, to_memory};
+pub(crate) use memory::{from_memory, from_word, load_word, per_word, store_word, to_memory, to_word};
 pub(crate) use repr::{device_type, from_launch_word, literal, wrap};
 
 use crate::kernel::InstId;

@@ -351,7 +351,7 @@ fn store_whole(w: &mut Writer, group: &Group, changes: &mut BTreeMap<InstId, Cha
         }
     }
     if let Some(inst) = w.insts.get_mut(last.index()) {
-        inst.op = Op::StoreVector { place: group.place, index, values, proof };
+        inst.op = Op::StoreVector { place: group.place, index, values, width: WIDTH, proof };
     }
     changes.insert(last, Change::Store { index: placed });
     changes.extend(others.iter().map(|&(_, id)| (id, Change::Gone)));

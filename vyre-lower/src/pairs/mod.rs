@@ -31,6 +31,10 @@ const fn is_wide(ty: DataType) -> bool {
 pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
     for binding in bindings.bindings.iter_mut().filter(|b| is_wide(b.element)) {
         binding.element = DataType::U32;
+        // A vector of two elements is one of four words.
+        if binding.vector > 1 {
+            binding.vector *= 2;
+        }
     }
     for array in bindings.shared.iter_mut().chain(&mut bindings.privates).filter(|a| is_wide(a.element)) {
         array.element = DataType::U32;
@@ -88,6 +92,11 @@ impl Narrowing<'_> {
     /// Writes an instruction, or what stands for it.
     fn inst(&mut self, id: InstId) {
         let Inst { op, ty } = self.w.insts[id.index()];
+        if let (Op::LoadVector { .. }, true) = (op, ty.is_some_and(is_wide)) {
+            // Its parts take its words.
+            self.w.insts[id.index()].ty = Some(DataType::U32);
+            return self.w.keep(id);
+        }
         let reads_wide = op.operands().any(|operand| is_wide(self.ty(operand)));
         if ty.is_some_and(is_wide) {
             let pair = self.wide(op, ty.unwrap_or(DataType::U64));
@@ -121,6 +130,11 @@ impl Narrowing<'_> {
                     .map(|index| self.w.value(Op::Load { place, index, proof }, DataType::U32));
                 Pair { low, high }
             }
+            Op::Part { vector, part } => {
+                let [low, high] = [2 * part, 2 * part + 1]
+                    .map(|part| self.w.value(Op::Part { vector, part }, DataType::U32));
+                Pair { low, high }
+            }
             Op::Get(local) => {
                 let low = self.w.get(local);
                 let high = self.high_locals[local.index()].map_or(low, |high| self.w.get(high));
@@ -140,6 +154,12 @@ impl Narrowing<'_> {
                 for (index, value) in words.into_iter().zip([low, high]) {
                     self.w.effect(Op::Store { place, index, value, proof });
                 }
+                None
+            }
+            Op::StoreVector { place, index, values: [a, b, ..], width: 2, proof } => {
+                let (a, b) = (self.pair(a), self.pair(b));
+                let values = [a.low, a.high, b.low, b.high];
+                self.w.effect(Op::StoreVector { place, index, values, width: 4, proof });
                 None
             }
             Op::Set(local, value) => {

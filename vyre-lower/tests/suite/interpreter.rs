@@ -194,6 +194,7 @@ fn one_kernel(
         group: [0; 3],
         lanes: profile.subgroup_size.unwrap() as usize,
         trips: 0,
+        writers: HashMap::new(),
     };
     let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
     let launch_data = bytes(&machine.launch);
@@ -257,6 +258,8 @@ struct Machine<'k> {
     group: [u32; 3],
     lanes: usize,
     trips: u64,
+    /// Of a domain, whose invocations are unordered, which one stored each element or word, and no other may.
+    writers: HashMap<(u32, usize), ([u32; 3], u32)>,
 }
 
 /// A block that an invocation is in.
@@ -295,7 +298,7 @@ struct Invocation {
     local: [u32; 3],
     index: u32,
     values: Vec<Option<Value>>,
-    vectors: HashMap<InstId, [u32; 4]>,
+    vectors: HashMap<InstId, Vec<Value>>,
     locals: Vec<Option<Value>>,
     privates: Vec<Vec<u64>>,
     frames: Vec<Frame>,
@@ -416,6 +419,7 @@ impl Machine<'_> {
             }
             Op::Store { place, index, value, .. } => {
                 let (value, index) = (inv.get(value), inv.get(index).get::<u32>().unwrap() as usize);
+                self.writes(inv, place, index);
                 self.store(inv, place, index, value);
                 return;
             }
@@ -430,19 +434,30 @@ impl Machine<'_> {
                 old
             }
             Op::LoadVector { place, index, .. } => {
-                let first = self.vector(inv, place, index);
-                let words = [0, 1, 2, 3].map(|part| self.load(inv, place, first + part, ty) as u32);
-                inv.vectors.insert(id, words);
+                let (first, width) = self.vector(inv, place, index);
+                let parts =
+                    (first..first + width).map(|at| Value::from_bits(ty, self.load(inv, place, at, ty)));
+                inv.vectors.insert(id, parts.collect());
                 return;
             }
-            Op::Part { vector, part } => word(inv.vectors[&vector][part as usize]),
-            Op::StoreVector { place, index, values, .. } => {
-                let first = self.vector(inv, place, index);
-                for (part, value) in values.into_iter().enumerate() {
+            Op::Part { vector, part } => inv.vectors[&vector][part as usize],
+            Op::StoreVector { place, index, values, width, .. } => {
+                let (first, all) = self.vector(inv, place, index);
+                assert_eq!(all, width as usize);
+                for (at, &value) in (first..first + all).zip(&values) {
                     let value = inv.get(value);
-                    self.store(inv, place, first + part, value);
+                    self.writes(inv, place, at);
+                    self.store(inv, place, at, value);
                 }
                 return;
+            }
+            Op::UnpackHalf { word, part } => {
+                let bits = inv.get(word).bits() >> (16 * part) & 0xFFFF;
+                cast(CastOp::Convert, Value::from_bits(DataType::F16, bits), DataType::F32)
+            }
+            Op::PackHalves(a, b) => {
+                let half = |x| cast(CastOp::Convert, inv.get(x), DataType::F16).bits() as u32;
+                Value::new(half(b) << 16 | half(a))
             }
             Op::Get(local) => inv.locals[local.index()].expect("a local is set before it is read"),
             Op::Set(local, value) => {
@@ -487,15 +502,26 @@ impl Machine<'_> {
         inv.values[id.index()] = Some(value);
     }
 
-    /// The first element of a vector of words.
-    fn vector(&self, inv: &Invocation, place: Place, index: InstId) -> usize {
+    /// An invocation stores an element, and not by an atomic.
+    fn writes(&mut self, inv: &Invocation, place: Place, index: usize) {
+        let Place::Binding(n) = place else { return };
+        let binding = &self.kernel.bindings[n as usize];
+        if self.kernel.grid.points && !binding.atomic && matches!(binding.role, Role::Buffer(_)) {
+            let me = (self.group, inv.index);
+            let writer = *self.writers.entry((n, index)).or_insert(me);
+            assert_eq!(writer, me, "two invocations store element {index} of {}", binding.name);
+        }
+    }
+
+    /// The first element of a vector, and how many it has.
+    fn vector(&self, inv: &Invocation, place: Place, index: InstId) -> (usize, usize) {
         let width = match place {
             Place::Binding(n) => self.kernel.bindings[n as usize].vector,
             Place::Shared(n) => self.kernel.shared[n as usize].vector,
             Place::Private(_) => 1,
         };
-        assert_eq!(width, 4, "a vector in an array of none");
-        4 * inv.get(index).get::<u32>().unwrap() as usize
+        assert!(matches!(width, 2 | 4), "a vector in an array of none");
+        (width as usize * inv.get(index).get::<u32>().unwrap() as usize, width as usize)
     }
 
     fn load(&self, inv: &Invocation, place: Place, index: usize, ty: DataType) -> u64 {

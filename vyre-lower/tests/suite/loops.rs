@@ -4,7 +4,7 @@ use vyre_foundation::build::{Kernel, Val};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
-use vyre_lower::kernel::{KernelDescriptor, Op, TRAP_LOOP_LIMIT};
+use vyre_lower::kernel::{KernelDescriptor, Op, Role, TRAP_LOOP_LIMIT};
 use vyre_lower::{LowerError, lower};
 use vyre_spec::{CompileOptions, DeviceProfile, Quirks, Value};
 
@@ -56,8 +56,7 @@ fn short_loops_are_not_counted() {
         k.for_(0i32, 30, |_| count());
     });
     let kernel = lower(&program, &limited(), &CompileOptions::default()).unwrap();
-    let free = lower(&program, &profile(), &CompileOptions::default()).unwrap();
-    assert_eq!(kernel.insts, free.insts);
+    assert!(kernel.bindings.iter().all(|binding| binding.role != Role::Trap));
     assert!(right_or_trap(&program, &[0; 3]));
 }
 

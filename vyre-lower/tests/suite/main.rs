@@ -12,6 +12,7 @@ mod merges;
 mod ops;
 mod programs;
 mod random;
+mod shapes;
 mod vectors;
 mod verifier;
 mod windows;

@@ -142,6 +142,7 @@ const QUIRKS: [Quirks; 2] = [
         folds_self_comparison: false,
         loses_large_divisors: false,
         loses_special_values: false,
+        loses_halves: false,
         flushes_subnormals: false,
     },
     Quirks {
@@ -151,6 +152,7 @@ const QUIRKS: [Quirks; 2] = [
         folds_self_comparison: true,
         loses_large_divisors: true,
         loses_special_values: true,
+        loses_halves: true,
         flushes_subnormals: false,
     },
 ];

@@ -69,9 +69,10 @@ fn contiguous_accesses_are_vectors_and_tails_are_not() {
 }
 
 #[test]
-fn unaligned_strided_and_gathered_elements_are_loaded_one_by_one() {
+fn neighbouring_vectors_are_loaded_once_and_gathered_elements_one_by_one() {
     let program = mapped("x[i + 1] + x[i >> 1] + x[x[i] & 63]");
-    assert_eq!(vectors(&program), (1, 1));
+    // x[i] is one vector, x[i + 1] that and the next one.
+    assert_eq!(vectors(&program), (2, 1));
     agrees(&program, |x, i| x[i + 1].wrapping_add(x[i >> 1]).wrapping_add(x[x[i] as usize & 63]));
 }
 
@@ -86,19 +87,19 @@ fn what_all_points_share_is_loaded_once() {
 }
 
 #[test]
-fn reversed_elements_are_vectors_where_they_are_aligned() {
-    // 79 - i begins a vector with the last of four points; 78 - i does not.
+fn reversed_elements_are_one_vector_where_they_are_aligned() {
+    // 79 - i begins a vector with the last of four points; 78 - i lies in two of them.
     let aligned = mapped("x[79 - i]");
     assert_eq!(vectors(&aligned), (1, 1));
     agrees(&aligned, |x, i| x[79 - i]);
     let unaligned = mapped("x[78 - i]");
-    assert_eq!(vectors(&unaligned), (0, 1));
+    assert_eq!(vectors(&unaligned), (2, 1));
     agrees(&unaligned, |x, i| x[78 - i]);
 }
 
 #[test]
 fn rows_are_vectors_where_their_width_is_a_multiple() {
-    for (width, expected) in [(12u32, (1, 1)), (10, (0, 0))] {
+    for (width, expected) in [(12u32, (1, 1)), (10, (1, 1)), (9, (0, 0))] {
         let program = program(&format!(
             "program rows {{
                 param height: u32;
@@ -142,24 +143,92 @@ fn guarded_accesses_are_not_vectors() {
 }
 
 #[test]
-fn atomics_branches_loops_and_variables_that_are_set_keep_one_point() {
-    let run = |body: &str| {
-        let text = format!(
-            "program body {{ buffer y: readwrite u32[64]; launch domain(64) {{ let i = point.x; {body} }} }}"
-        );
-        lowered(&program(&text)).grid.run
+fn strided_stores_are_vectors_where_they_have_every_element() {
+    let stores = |body: &str| {
+        vectors(&program(&format!(
+            "program strided {{ buffer y: readwrite u32[256]; launch domain(32) {{ let i = point.x; {body} }} }}"
+        )))
+        .1
     };
-    assert_eq!(run("store y[i] = i;"), 4);
-    assert_eq!(run("var v: u32 = y[i]; store y[i] = v * v;"), 4);
-    for body in [
-        "atomic_add y[i], 1;",
-        "if i > 3 { store y[i] = i; }",
-        "for j in 0..3 { store y[i] = j; }",
-        "var v: u32 = y[i]; set v = v + 1; store y[i] = v;",
-        "store y[i * 2] = 1;",
+    // Four for the points together, and one for each of those that are left, whose stores are neighbours.
+    assert_eq!(
+        stores("store y[4 * i] = 1; store y[4 * i + 3] = 4; store y[4 * i + 1] = 2; store y[4 * i + 2] = 3;"),
+        4 + 1
+    );
+    assert_eq!(stores("store y[2 * i + 1] = 1; store y[2 * i] = 4;"), 2);
+    // A load of the buffer, and a pair that vectors part.
+    assert_eq!(stores("store y[2 * i + 1] = 1; let v = y[i + 128]; store y[2 * i] = v;"), 0);
+    assert_eq!(stores("store y[2 * i + 1] = 1; store y[2 * i + 2] = 4;"), 0);
+}
+
+/// What the kernel of a body says about points and elements that are taken one by one.
+fn notes(body: &str) -> (u32, Vec<&'static str>) {
+    let text = format!(
+        "program body {{
+            param p: u32;
+            buffer y: readwrite u32[1024];
+            buffer b: readwrite u8[256];
+            launch domain(64) {{ let i = point.x; {body} }}
+        }}"
+    );
+    let kernel = lowered(&program(&text));
+    (kernel.grid.run, kernel.notes.iter().map(|note| note.why).collect())
+}
+
+#[test]
+fn what_keeps_one_point_says_why() {
+    assert_eq!(notes("store y[i] = i;"), (4, vec![]));
+    assert_eq!(notes("var v: u32 = y[i]; store y[i] = v * v;"), (4, vec![]));
+    assert_eq!(notes("if p > 3 { store b[i] = convert<u8>(i); }"), (16, vec![]));
+    for (body, why) in [
+        ("atomic_add y[i], 1;", "no two points have neighbouring elements"),
+        ("store y[i * 2] = 1;", "no two points have neighbouring elements"),
+        ("if i > 3 { return; } store y[i] = i;", "a `return` ends one point and not its neighbours"),
+        ("var v: u32 = 9; while v > i { set v = v / 2; } store y[i] = v;", "a trap names its point"),
+        (
+            "var v: u32 = 9; for j in 0..i { set v = v * j; } store y[i] = v;",
+            "its loops make different trips for each point, which would run one after the other",
+        ),
+        (
+            "let v = y[i + 64]; store y[i] = y[v & 63] + y[v & 62] + y[v & 31] + y[v & 15] + y[v & 7];",
+            "most of its accesses have no neighbouring elements",
+        ),
     ] {
-        assert_eq!(run(body), 1, "{body}");
+        assert_eq!(notes(body), (1, vec![why]), "{body}");
     }
+}
+
+#[test]
+fn accesses_to_single_elements_say_why() {
+    for (body, points, why) in [
+        ("store y[i] = y[i * 5];", 4, "its elements lie too far apart"),
+        ("store b[i] = b[i + p & 127];", 16, "the index of one point does not tell the next one's"),
+        ("store b[i + 1] = b[i];", 16, "the points do not have whole vectors of it"),
+        (
+            "store b[i] = 1u8; store b[i + 64] = 2u8; let v = b[i + 128];",
+            16,
+            "stores of several indices share its words",
+        ),
+        ("let v = y[i]; if v > 3 { store y[i] = 0; }", 4, "points come to it one by one"),
+        ("let v = y[i]; atomic_add y[i + 64], v; store b[i] = convert<u8>(v);", 16, "it is atomic"),
+    ] {
+        let (run, notes) = notes(body);
+        assert_eq!(run, points, "{body}: {notes:?}");
+        assert!(notes.contains(&why), "{body}: {notes:?}");
+    }
+    // The alignment of a row is that of its number times a width that only the launch knows.
+    let rows = program(
+        "program rows {
+            param width: u32;
+            buffer x: readonly u32[256];
+            buffer y: readwrite u32[256];
+            launch domain(8, 8) {
+                store y[point.y * 8 + point.x] = x[(point.y * width & 7) + point.x];
+            }
+        }",
+    );
+    let text = lowered(&rows).to_string();
+    assert!(text.contains("  single elements of `x`: its alignment depends on the launch\n"), "{text}");
 }
 
 #[test]

@@ -57,6 +57,9 @@ fn chosen(report: &AdapterReport, choice: Choice, profile: &DeviceProfile) -> St
         quirks
             .loses_special_values
             .then(|| "the driver's exponentials and logarithms give numbers for NaN, zero or below: these are tested".into()),
+        quirks
+            .loses_halves
+            .then(|| "the driver's conversions of 16-bit floats are inexact: they are computed in integers".into()),
         quirks.flushes_subnormals.then(|| "the driver flushes subnormal floats to zero".into()),
     ]
     .into_iter()
@@ -129,6 +132,7 @@ fn machine_readable(adapters: &[AdapterReport]) -> Result<(), CliError> {
                 "folds_self_comparison": profile.quirks.folds_self_comparison,
                 "loses_large_divisors": profile.quirks.loses_large_divisors,
                 "loses_special_values": profile.quirks.loses_special_values,
+                "loses_halves": profile.quirks.loses_halves,
                 "flushes_subnormals": profile.quirks.flushes_subnormals,
             },
         })

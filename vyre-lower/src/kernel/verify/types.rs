@@ -28,12 +28,13 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
             Role::Trap => binding.element == DataType::U32 && binding.atomic,
         };
         fail(shape, "a binding has the shape of its role")?;
-        let vectors = binding.vector == 1
-            || (binding.vector == 4
-                && !binding.atomic
-                && binding.element.size() == 4
-                && matches!(binding.role, Role::Buffer(_)));
-        fail(vectors, "vectors are of four words, in buffers without atomics")?;
+        let fits = matches!(binding.vector, 2 | 4) && binding.vector * binding.element.size() <= 16;
+        let vectors =
+            binding.vector == 1 || (fits && !binding.atomic && matches!(binding.role, Role::Buffer(_)));
+        fail(
+            vectors,
+            "vectors are of two or four elements and at most 16 bytes, in buffers without atomics",
+        )?;
     }
     fail(
         windows::follow(kernel),
@@ -91,12 +92,12 @@ fn array(kernel: &KernelDescriptor, place: Place) -> Option<Array> {
     }
 }
 
-/// Whether a place is a binding or shared array that is one of vectors.
-fn in_vectors(kernel: &KernelDescriptor, place: Place) -> bool {
+/// The elements of a vector of a place; 1 unless it is a binding or shared array that is one of vectors.
+fn width(kernel: &KernelDescriptor, place: Place) -> u32 {
     match place {
-        Place::Binding(n) => kernel.bindings.get(n as usize).is_some_and(|b| b.vector == 4),
-        Place::Shared(n) => kernel.shared.get(n as usize).is_some_and(|a| a.vector == 4),
-        Place::Private(_) => false,
+        Place::Binding(n) => kernel.bindings.get(n as usize).map_or(1, |b| b.vector),
+        Place::Shared(n) => kernel.shared.get(n as usize).map_or(1, |a| a.vector),
+        Place::Private(_) => 1,
     }
 }
 
@@ -141,21 +142,25 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
         }
         Op::LoadVector { place, index, .. } => {
             ensure(is(index, DataType::U32), id, "an index is u32")?;
-            ensure(in_vectors(kernel, place), id, "vectors are loaded and stored in arrays of vectors")?;
+            ensure(width(kernel, place) > 1, id, "vectors are loaded and stored in arrays of vectors")?;
             array(kernel, place).map(|array| array.element)
         }
         Op::Part { vector, part } => {
-            let of = kernel.insts.get(vector.index()).map(|inst| inst.op);
-            let loaded = matches!(of, Some(Op::LoadVector { .. }));
-            ensure(loaded && part < 4, id, "a part is one of a loaded vector")?;
+            let loaded = match kernel.insts.get(vector.index()).map(|inst| inst.op) {
+                Some(Op::LoadVector { place, .. }) => part < width(kernel, place),
+                _ => false,
+            };
+            ensure(loaded, id, "a part is one of a loaded vector")?;
             ty(vector)
         }
-        Op::StoreVector { place, index, values, .. } => {
+        Op::StoreVector { place, index, values, width: stored, .. } => {
             let array = array(kernel, place);
             ensure(is(index, DataType::U32), id, "an index is u32")?;
-            ensure(in_vectors(kernel, place), id, "vectors are loaded and stored in arrays of vectors")?;
+            let whole = stored > 1 && stored == width(kernel, place);
+            ensure(whole, id, "vectors are loaded and stored in arrays of vectors")?;
             ensure(array.as_ref().is_some_and(|a| a.writable), id, "what is stored to is writable")?;
-            let fits = array.is_some_and(|a| values.into_iter().all(|value| is(value, a.element)));
+            let mut elements = values.into_iter().take(stored as usize);
+            let fits = array.is_some_and(|a| elements.all(|value| is(value, a.element)));
             ensure(fits, id, "a stored value has the element's type")?;
             return ensure(inst.ty.is_none(), id, "an effect has no value");
         }
@@ -184,6 +189,14 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
             let fits = expected.is_none_or(|x| element.is_some_and(|e| is(x, e)));
             ensure(fits, id, "an expected element has the element's type")?;
             element
+        }
+        Op::UnpackHalf { word, part } => {
+            ensure(is(word, DataType::U32) && part < 2, id, "a half is one of two in a u32")?;
+            Some(DataType::F32)
+        }
+        Op::PackHalves(a, b) => {
+            ensure(is(a, DataType::F32) && is(b, DataType::F32), id, "halves are packed from f32")?;
+            Some(DataType::U32)
         }
         Op::Get(local) => kernel.locals.get(local.index()).copied(),
         Op::Set(local, value) => {
