@@ -129,7 +129,8 @@ impl WgpuBackend {
             let to = Span { buffer: BufferRef::Resident(resource), offset: 0, len };
             list.push(Command::Fill { to, byte: 0 });
             if let Err(error) = exec::submit(&core, &list) {
-                core.lasting.residents.remove(resource)?;
+                // After a recovery it is gone already.
+                drop(core.lasting.residents.remove(resource));
                 return Err(error);
             }
         }

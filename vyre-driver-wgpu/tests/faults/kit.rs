@@ -1,6 +1,7 @@
 //! What a call finds before a fault strikes, and how calls fail.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use vyre_driver::optimizer::{DispatchError, OptimizerDispatcher, ResidentStaticBufferSet};
 use vyre_driver::{BackendError, CompiledPipeline, DeviceBuffer, DispatchConfig, Resource, VyreBackend};
@@ -153,6 +154,23 @@ impl Kit {
         if let Some(set) = self.statics {
             drop(o.release_resident_static_uploads(set));
         }
+    }
+}
+
+/// Counts a thread that has ended, also by a panic: whoever waits for it must not wait for ever.
+pub(crate) struct Ends<'a>(pub(crate) &'a AtomicU32);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Recovers, while the faults of others may strike the recovery as well.
+pub(crate) fn recover(b: &WgpuBackend) {
+    match b.try_recover().map_err(Trouble::from) {
+        Ok(()) | Err(Trouble::Lost | Trouble::Memory | Trouble::Timeout) => {}
+        Err(other) => panic!("{other:?}"),
     }
 }
 

@@ -10,6 +10,7 @@ mod cache;
 mod calls;
 #[cfg(feature = "parity-testing")]
 mod coverage;
+mod hostile;
 mod inherent_calls;
 mod kit;
 #[cfg(feature = "parity-testing")]

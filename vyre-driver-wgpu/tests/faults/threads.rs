@@ -1,13 +1,13 @@
 //! Every call from several threads, while devices are lost, hang and are recovered under them.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use vyre_driver::{DispatchConfig, VyreBackend};
 use vyre_driver_wgpu::{Fault, Site, WgpuBackend};
 
 use crate::calls;
-use crate::kit::{Kit, Trouble};
+use crate::kit::{Ends, Kit, Trouble, recover};
 use crate::steady::answers;
 
 /// Takes every call through the faults from `threads` threads, `rounds` times each.
@@ -18,10 +18,10 @@ fn under_faults(threads: u32, rounds: u32, faults: &[(Site, Fault)]) {
     let rows: Vec<_> = calls::all().collect();
     let rows = &rows[..];
     let config = &DispatchConfig { timeout: Some(Duration::from_secs(5)), ..DispatchConfig::default() };
-    let recovering = &AtomicBool::new(true);
     std::thread::scope(|scope| {
         for thread in 0..threads as usize {
             scope.spawn(move || {
+                let _ends = Ends(done);
                 // Each thread goes through the table in another order.
                 let steps = (0..rows.len() * rounds as usize)
                     .map(|i| (i * (2 * thread + 1) + thread * 7) % rows.len());
@@ -40,14 +40,9 @@ fn under_faults(threads: u32, rounds: u32, faults: &[(Site, Fault)]) {
                     };
                     if b.device_lost() {
                         // Of many that recover at once, one does.
-                        let recovered = b.try_recover().map_err(Trouble::from);
-                        assert!(
-                            matches!(recovered, Ok(()) | Err(Trouble::Memory | Trouble::Lost)),
-                            "{recovered:?}"
-                        );
+                        recover(b);
                     }
                 }
-                done.fetch_add(1, Ordering::Release);
             });
         }
         scope.spawn(move || {
@@ -60,7 +55,6 @@ fn under_faults(threads: u32, rounds: u32, faults: &[(Site, Fault)]) {
                 b.disarm_faults();
                 n += 1;
             }
-            recovering.store(false, Ordering::Release);
         });
     });
     assert!(answers(b) == steady.as_slice());
