@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     };
     let effort = rows::Effort { per_row: Duration::from_secs(3), max_pairs: 2_000, matmul_rows: 512 };
     let result = WgpuBackend::acquire().and_then(|backend| {
-        rows::run(&backend, effort, &child, &mut |row| {
+        rows::run(&backend, effort, None, &child, &mut |row| {
             println!(
                 "{:<60} {:>8.3} (asked {:.2}) {:>12.3?} against {:>12.3?}, {} pairs{}{}",
                 row.name,

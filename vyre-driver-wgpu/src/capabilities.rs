@@ -9,7 +9,7 @@ use wgpu::{AdapterInfo, Features};
 
 use crate::backend::WgpuBackend;
 use crate::compile;
-use crate::tiles::{self, Tiles};
+use crate::tiles;
 
 /// A line of [`WgpuBackend::capability_report`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,16 +74,14 @@ pub(crate) fn missing(
             Features::TIMESTAMP_QUERY | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS,
         ),
         Feature::Bf16 => Some("naga 30 has no bfloat16 type; it is computed through f32".to_owned()),
-        Feature::TensorCores => {
-            let engine = match tiles::probe(info, index) {
-                Tiles::Absent => {
-                    format!("{} lacks {}", info.name, names(Features::EXPERIMENTAL_COOPERATIVE_MATRIX))
-                }
-                Tiles::Broken(why) => format!("the cooperative matrices of {} fail: {why}", info.name),
-                Tiles::Right => format!("{} multiplies 16 × 16 matrices rightly", info.name),
-            };
-            Some(format!("programs have no tile ops that could use cooperative matrices; {engine}"))
-        }
+        Feature::TensorCores => match tiles::found(info, index).wrong {
+            _ if profile.capabilities.contains(Capability::Tiles) => None,
+            Some(why) => Some(format!("the cooperative matrices of {} fail: {why}", info.name)),
+            None if on.contains(tiles::FEATURES) => {
+                Some(format!("{} has no cooperative matrices of 8 or 16 rows of floats", info.name))
+            }
+            None => lacks(Capability::Tiles, tiles::FEATURES),
+        },
         Feature::AsyncCompute => {
             Some("wgpu 30 gives one queue per device, on which copies and compute run in order".to_owned())
         }

@@ -18,7 +18,8 @@ use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBacke
 fn open() -> Arc<Generation> {
     let Settings { adapter_index, allow_software, .. } = Settings::from_env().unwrap();
     let (candidate, _) = acquire::select(&Request { adapter_index, allow_software }).unwrap();
-    Generation::open(&candidate, wgpu::Features::empty(), MemoryLimits::default(), Arc::default()).unwrap()
+    let none = wgpu::Features::empty();
+    Generation::open(&candidate, none, none, MemoryLimits::default(), Arc::default()).unwrap()
 }
 
 const TRIPLE: &str = "

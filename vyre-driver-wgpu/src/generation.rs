@@ -122,19 +122,21 @@ impl MemoryLimits {
 }
 
 impl Generation {
-    /// Opens the adapter with every limit and every useful feature that it has, but for those withheld.
+    /// Opens the adapter with every limit and every useful feature that it has and those found right by a probe,
+    /// but for those withheld.
     pub(crate) fn open(
         candidate: &Candidate,
+        probed: Features,
         withheld: Features,
         limits: MemoryLimits,
         seam: Arc<Seam>,
     ) -> Result<Arc<Self>, BackendError> {
-        let features = useful_features(candidate.adapter.get_info().backend) - withheld;
-        Self::open_with(candidate, features, limits, seam)
+        let useful = useful_features(candidate.adapter.get_info().backend) | probed;
+        Self::open_with(candidate, useful - withheld, limits, seam)
     }
 
     /// Opens the adapter with every limit and those of the features that it has. Experimental ones are for
-    /// probes that use nothing else of the device.
+    /// probes that use nothing else of the device, and for what they found right.
     pub(crate) fn open_with(
         candidate: &Candidate,
         features: Features,

@@ -19,8 +19,9 @@ use crate::dump::Dumps;
 use crate::env::DumpSettings;
 use crate::generation::{Cause, GRACE, Generation, MemoryLimits};
 use crate::probe;
-use crate::profile::profile_of;
+use crate::profile::{profile_of, with_tiles};
 use crate::seam::{Fault, Seam, Site};
+use crate::tiles::{self, Tiles};
 
 /// The living core, or what is left of the last one.
 #[derive(Debug)]
@@ -191,8 +192,17 @@ fn generation(
     withheld: Withheld,
     seam: &Arc<Seam>,
 ) -> Result<(Arc<Generation>, DeviceProfile), BackendError> {
-    let generation = Generation::open(candidate, withheld.features, withheld.limits, Arc::clone(seam))?;
+    // What is withheld is not probed either.
+    let tiles = if withheld.features.intersects(tiles::FEATURES) {
+        Tiles::default()
+    } else {
+        tiles::probe(candidate)
+    };
+    let probed = if tiles.right.is_empty() { Features::empty() } else { tiles::FEATURES };
+    let generation =
+        Generation::open(candidate, probed, withheld.features, withheld.limits, Arc::clone(seam))?;
     let profile = profile_of(&generation, probe::quirks(&generation)?);
+    let profile = with_tiles(profile, &generation, tiles.right);
     Ok((generation, profile))
 }
 

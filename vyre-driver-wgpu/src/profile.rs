@@ -1,12 +1,13 @@
 //! The capability record of an opened device.
 
-use vyre_spec::{Capability, CapabilitySet, DeviceProfile, Quirks};
+use vyre_spec::{Capability, CapabilitySet, DeviceProfile, Quirks, TileProduct};
 use wgpu::Features;
 
 use crate::acquire::{driver, is_software};
 use crate::backend::WGPU_BACKEND_ID;
 use crate::generation::Generation;
 use crate::kernel::takes_spirv;
+use crate::tiles;
 
 /// The profile of the device of `generation`, of which the probes found `quirks`.
 pub(crate) fn profile_of(generation: &Generation, quirks: Quirks) -> DeviceProfile {
@@ -50,5 +51,19 @@ pub(crate) fn profile_of(generation: &Generation, quirks: Quirks) -> DeviceProfi
         max_buffer_bytes: limits.max_buffer_size,
         max_storage_bindings: limits.max_storage_buffers_per_shader_stage,
         max_immediate_bytes: if has(Features::IMMEDIATES) { limits.max_immediate_size } else { 0 },
+        tiles: Vec::new(),
     }
+}
+
+/// The profile with the products of tiles that the probe found right, if the device was opened for them.
+pub(crate) fn with_tiles(
+    profile: DeviceProfile,
+    generation: &Generation,
+    right: Vec<TileProduct>,
+) -> DeviceProfile {
+    let usable = generation.has(tiles::FEATURES)
+        && profile.capabilities.contains(Capability::Subgroup)
+        && !right.is_empty();
+    let capabilities = profile.capabilities.with_if(Capability::Tiles, usable);
+    DeviceProfile { capabilities, tiles: if usable { right } else { Vec::new() }, ..profile }
 }

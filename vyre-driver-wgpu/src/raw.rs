@@ -181,6 +181,7 @@ fn interface_descriptor(workgroup_size: u32) -> KernelDescriptor {
         launch: LaunchData { fields: Vec::new(), immediates: false },
         shared: Vec::new(),
         privates: Vec::new(),
+        tiles: Vec::new(),
         locals: Vec::new(),
         insts: Vec::new(),
         blocks: vec![Vec::new()],

@@ -39,6 +39,15 @@ fn subgroups_are_whole_or_refused() {
 }
 
 #[test]
+fn tile_products_are_right_or_refused_by_name() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let report = conformance::tiles(&backend);
+    show(&report);
+    assert!(report.failures.is_empty(), "{} failures", report.failures.len());
+    assert!(report.refused.is_empty(), "{:#?}", report.refused);
+}
+
+#[test]
 fn functions_of_f64_are_within_their_bound_or_refused_by_name() {
     let report = conformance::wide_functions(&WgpuBackend::acquire().unwrap());
     show(&report);

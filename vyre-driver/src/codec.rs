@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use vyre_spec::{DeviceProfile, Quirks};
+use vyre_spec::{DeviceProfile, Quirks, TileProduct};
 
 /// Why bytes cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +61,7 @@ impl ProfileDigest {
             max_buffer_bytes,
             max_storage_bindings,
             max_immediate_bytes,
+            tiles,
         } = profile;
         let mut out = Writer::default();
         for text in [backend, name, driver, api] {
@@ -95,6 +96,12 @@ impl ProfileDigest {
         }
         out.u64(*max_storage_binding_bytes);
         out.u64(*max_buffer_bytes);
+        out.u64(tiles.len() as u64);
+        for &TileProduct { rows, columns, depth, factor, sum } in tiles {
+            [rows, columns, depth].into_iter().for_each(|side| out.u32(side));
+            out.u8(factor.tag());
+            out.u8(sum.tag());
+        }
         Self(blake3::derive_key("vyre device profile", &out.0))
     }
 }

@@ -92,7 +92,7 @@ impl Feature {
             Self::F16 => needs(Capability::F16),
             Self::Timestamps => needs(Capability::Timestamps),
             Self::Bf16 => never("no graphics API gives arithmetic on bfloat16; it is emulated through f32"),
-            Self::TensorCores => never("there are no tile ops on this device"),
+            Self::TensorCores => needs(Capability::Tiles),
             Self::AsyncCompute => never("a device is used through one queue, in order"),
             Self::PersistentThreads => never(
                 "no forward progress is promised between invocations, so that a kernel that waits may hang",

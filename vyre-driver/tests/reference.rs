@@ -246,6 +246,12 @@ mod suite {
     }
 
     #[test]
+    fn tile_products() {
+        let report = conformance::tiles(&ReferenceBackend::new());
+        assert!(report.failures.is_empty() && report.refused.is_empty(), "{:#?}", report.failures);
+    }
+
+    #[test]
     fn the_oracle_computes_floats_as_worked_out_by_hand() {
         let report = conformance::floats(&ReferenceBackend::new());
         assert!(report.failures.is_empty(), "{:#?}", report.failures);

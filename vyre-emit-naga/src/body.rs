@@ -43,6 +43,8 @@ pub(crate) struct Body<'m> {
     shared_pointers: Vec<Handle<Expression>>,
     private_pointers: Vec<Handle<Expression>>,
     local_pointers: Vec<Handle<Expression>>,
+    /// Of each tile; `None` of a shape that naga has not.
+    tile_pointers: Vec<Option<Handle<Expression>>>,
     launch_pointer: Option<Handle<Expression>>,
     arguments: Vec<(BuiltIn, Handle<Expression>)>,
 }
@@ -65,6 +67,7 @@ impl<'m> Body<'m> {
             shared_pointers: Vec::new(),
             private_pointers: Vec::new(),
             local_pointers: Vec::new(),
+            tile_pointers: Vec::new(),
             launch_pointer: None,
             arguments: Vec::new(),
         };
@@ -92,6 +95,13 @@ impl<'m> Body<'m> {
             let init = array.zero.then(|| self.function.expressions.append(zero, Span::UNDEFINED));
             let local = self.local(array.name.clone(), ty, init);
             self.private_pointers.push(local);
+        }
+        for (index, &tile) in self.descriptor.tiles.iter().enumerate() {
+            let pointer = types::tile(self.module, tile).map(|ty| {
+                let zero = self.function.expressions.append(Expression::ZeroValue(ty), Span::UNDEFINED);
+                self.local(format!("tile_{index}"), ty, Some(zero))
+            });
+            self.tile_pointers.push(pointer);
         }
         for inst in &self.descriptor.insts {
             let (builtin, name) = match inst.op {
@@ -154,7 +164,7 @@ impl<'m> Body<'m> {
     }
 
     /// Appends an expression that an `Emit` covers.
-    fn append(&mut self, expression: Expression) -> Handle<Expression> {
+    pub(crate) fn append(&mut self, expression: Expression) -> Handle<Expression> {
         self.function.expressions.append(expression, Span::UNDEFINED)
     }
 
@@ -250,10 +260,12 @@ impl<'m> Body<'m> {
             Op::Load { place, index, .. } => {
                 let pointer = self.element(place, index)?;
                 let expression = self.append(Expression::Load { pointer });
+                let expression = self.widened(place, expression)?;
                 self.bind(id, expression);
             }
             Op::Store { place, index, value, .. } => {
                 let value = self.value(value)?;
+                let value = self.narrowed(place, value)?;
                 let pointer = self.element(place, index)?;
                 self.store(pointer, value);
             }
@@ -267,16 +279,26 @@ impl<'m> Body<'m> {
             Op::Part { vector, part } => {
                 let base = self.value(vector)?;
                 let expression = self.append(Expression::AccessIndex { base, index: part });
+                let expression = match self.descriptor.insts.get(vector.index()).map(|inst| inst.op) {
+                    Some(Op::LoadVector { place, .. }) => self.widened(place, expression)?,
+                    _ => expression,
+                };
                 self.bind(id, expression);
             }
             Op::StoreVector { place, index, values, width, .. } => {
-                let mut components = Vec::with_capacity(values.len());
-                for &value in values.iter().take(width as usize) {
-                    components.push(self.value(value)?);
-                }
-                let element = self.element_type(place)?;
-                let ty = types::vector(self.module, element, width);
-                let value = self.append(Expression::Compose { ty, components });
+                let value = match self.whole(place, values)? {
+                    Some(vector) => self.value(vector)?,
+                    None => {
+                        let mut components = Vec::with_capacity(values.len());
+                        for &value in values.iter().take(width as usize) {
+                            let value = self.value(value)?;
+                            components.push(self.narrowed(place, value)?);
+                        }
+                        let element = self.element_type(place)?;
+                        let ty = types::vector(self.module, element, width);
+                        self.append(Expression::Compose { ty, components })
+                    }
+                };
                 let index = self.value(index)?;
                 let base = self.array(place)?;
                 let pointer = self.append(Expression::Access { base, index });
@@ -332,6 +354,7 @@ impl<'m> Body<'m> {
                 let lane = lane.map(|l| self.value(l)).transpose()?;
                 self.subgroup(block, id, op, ty, value, lane)?;
             }
+            Op::Tile { tile, op } => self.tile(tile, op)?,
             // The walk over blocks took these.
             Op::If { .. } | Op::Loop { .. } | Op::Break | Op::Continue | Op::Return => {}
         }
@@ -450,18 +473,33 @@ impl<'m> Body<'m> {
         Ok(())
     }
 
+    /// A pointer to a tile.
+    pub(crate) fn tile_pointer(&self, tile: u32) -> Result<Handle<Expression>, EmitError> {
+        let pointer = self.tile_pointers.get(tile as usize).copied().flatten();
+        pointer.ok_or_else(|| self.missing("tile of a shape that naga has", tile))
+    }
+
     fn local_pointer(&self, local: u32) -> Result<Handle<Expression>, EmitError> {
         self.local_pointers.get(local as usize).copied().ok_or_else(|| self.missing("local", local))
     }
 
     /// A pointer to an array.
-    fn array(&self, place: Place) -> Result<Handle<Expression>, EmitError> {
+    pub(crate) fn array(&self, place: Place) -> Result<Handle<Expression>, EmitError> {
         let (pointers, number, what) = match place {
             Place::Binding(number) => (&self.binding_pointers, number, "binding"),
             Place::Shared(number) => (&self.shared_pointers, number, "shared array"),
             Place::Private(number) => (&self.private_pointers, number, "private array"),
         };
         pointers.get(number as usize).copied().ok_or_else(|| self.missing(what, number))
+    }
+
+    /// Whether an array is one of vectors.
+    pub(crate) fn in_vectors(&self, place: Place) -> bool {
+        match place {
+            Place::Binding(n) => self.descriptor.bindings.get(n as usize).is_some_and(|b| b.vector > 1),
+            Place::Shared(n) => self.descriptor.shared.get(n as usize).is_some_and(|a| a.vector > 1),
+            Place::Private(_) => false,
+        }
     }
 
     /// A pointer to an element, also of a vector.
@@ -485,7 +523,7 @@ impl<'m> Body<'m> {
         Ok(self.append(Expression::Access { base, index: part }))
     }
 
-    fn element_type(&self, place: Place) -> Result<DataType, EmitError> {
+    pub(crate) fn element_type(&self, place: Place) -> Result<DataType, EmitError> {
         let d = self.descriptor;
         let (ty, number) = match place {
             Place::Binding(n) => (d.bindings.get(n as usize).map(|b| b.element), n),
@@ -495,7 +533,7 @@ impl<'m> Body<'m> {
         ty.ok_or_else(|| self.missing("array", number))
     }
 
-    fn store(&mut self, pointer: Handle<Expression>, value: Handle<Expression>) {
+    pub(crate) fn store(&mut self, pointer: Handle<Expression>, value: Handle<Expression>) {
         self.flush();
         self.push(Statement::Store { pointer, value });
     }

@@ -81,6 +81,9 @@ pub enum WriteError {
     /// naga's HLSL writer lacks something that the module uses.
     #[error("no HLSL for this kernel: {0}")]
     Hlsl(#[from] naga::back::hlsl::Error),
+    /// naga's HLSL writer has no cooperative matrices.
+    #[error("no HLSL for this kernel: naga 30 writes no cooperative matrices, which tiles are, in HLSL")]
+    HlslTiles,
     /// The blocks nest so deep that naga needs a thread with more stack, and there is none.
     #[error("no thread for the kernel's deeply nested blocks: {0}")]
     Thread(#[from] std::io::Error),

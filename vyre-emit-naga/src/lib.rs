@@ -18,6 +18,7 @@ mod spirv;
 mod stack;
 mod subgroup;
 mod text;
+mod tile;
 mod types;
 
 #[cfg(test)]

@@ -88,6 +88,7 @@ fn capabilities(descriptor: &KernelDescriptor) -> Capabilities {
         out |= match capability {
             Capability::Subgroup => Capabilities::SUBGROUP,
             Capability::F16 => Capabilities::SHADER_FLOAT16,
+            Capability::Tiles => Capabilities::COOPERATIVE_MATRIX,
             Capability::F64 => Capabilities::FLOAT64,
             Capability::Int64 => Capabilities::SHADER_INT64,
             Capability::AtomicInt64 => Capabilities::SHADER_INT64_ATOMIC_ALL_OPS,

@@ -61,8 +61,12 @@ pub fn to_msl(emitted: &Emitted) -> Result<String, WriteError> {
 ///
 /// # Errors
 ///
-/// [`WriteError::Hlsl`] or [`WriteError::HlslEntryPoint`] if HLSL lacks something that the module uses.
+/// [`WriteError::HlslTiles`], [`WriteError::Hlsl`] or [`WriteError::HlslEntryPoint`] if HLSL lacks something that the module uses.
 pub fn to_hlsl(emitted: &Emitted) -> Result<String, WriteError> {
+    let is_tile = |ty: &naga::Type| matches!(ty.inner, naga::TypeInner::CooperativeMatrix { .. });
+    if emitted.module.types.iter().any(|(_, ty)| is_tile(ty)) {
+        return Err(WriteError::HlslTiles);
+    }
     let options = hlsl::Options {
         shader_model: hlsl::ShaderModel::V6_0,
         immediates_target: Some(hlsl::BindTarget { space: 1, register: 0, ..Default::default() }),

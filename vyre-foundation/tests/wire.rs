@@ -28,10 +28,10 @@ fn unsealed(program: &Program) -> Vec<u8> {
 }
 
 /// The empty program of the name `p`, written by hand from docs/WIRE.md.
-const EMPTY: [u8; 25] = [
-    b'V', b'Y', b'R', b'E', 1, 0, 0, 0, // magic, version
+const EMPTY: [u8; 26] = [
+    b'V', b'Y', b'R', b'E', 2, 0, 0, 0, // magic, version
     1, b'p', // name
-    0, 0, 0, 0, 0, // params, buffers, shared and private arrays, variables
+    0, 0, 0, 0, 0, 0, // params, buffers, shared and private arrays, tiles, variables
     1, 0, 1, // one extent, the literal 1
     0, 1, 0, 0, 0, // a domain of one axis
     0, // expressions
@@ -40,14 +40,14 @@ const EMPTY: [u8; 25] = [
 
 #[test]
 fn the_layout_is_the_documented_one() {
-    assert_eq!((MAGIC, VERSION), (*b"VYRE", 1));
+    assert_eq!((MAGIC, VERSION), (*b"VYRE", 2));
     let empty = Arena::new("p").finish().unwrap().0;
     assert_eq!(unsealed(&empty), EMPTY);
     let p = program("program q { buffer b: readwrite u32[300]; launch domain(1) { store b[1] = -(1); } }");
     let by_hand = [
-        &[b'V', b'Y', b'R', b'E', 1, 0, 0, 0, 1, b'q', 0][..],
+        &[b'V', b'Y', b'R', b'E', 2, 0, 0, 0, 1, b'q', 0][..],
         &[1, 1, b'b', 5, 1, 1], // one buffer: name, u32, read-write, extent 0
-        &[0, 0, 0],
+        &[0, 0, 0, 0],
         &[2, 0, 0xAC, 0x02, 0, 1], // extents 300 and 1
         &[0, 1, 1, 1, 1],
         &[2, 0, 5, 1, 6, 1, 1], // the literal 1u32, and neg of the expression one before
@@ -82,28 +82,28 @@ fn equal_programs_have_one_id_and_others_another() {
 fn each_kind_of_damage_has_its_error() {
     let decoded = |bytes: &[u8]| decode(&seal(bytes)).unwrap_err();
     assert_eq!(decode(b""), Err(WireError::Magic));
-    assert_eq!(decode(b"VYRE\x02\0\0\0"), Err(WireError::Version { found: 2, reads: 1 }));
-    assert_eq!(decode(&EMPTY), Err(WireError::Truncated { offset: 25, what: "the content hash" }));
+    assert_eq!(decode(b"VYRE\x01\0\0\0"), Err(WireError::Version { found: 1, reads: 2 }));
+    assert_eq!(decode(&EMPTY), Err(WireError::Truncated { offset: 26, what: "the content hash" }));
     let mut bytes = seal(&EMPTY);
     bytes[9] = b'q';
-    assert_eq!(decode(&bytes), Err(WireError::Checksum { len: 25 }));
+    assert_eq!(decode(&bytes), Err(WireError::Checksum { len: 26 }));
     let with = |at: usize, new: &[u8]| [&EMPTY[..at], new, &EMPTY[at + 1..]].concat();
-    assert_eq!(decoded(&EMPTY[..24]), WireError::Truncated { offset: 24, what: "the body" });
-    assert_eq!(decoded(&[&EMPTY[..], &[0, 0]].concat()), WireError::Trailing { offset: 25, count: 2 });
+    assert_eq!(decoded(&EMPTY[..25]), WireError::Truncated { offset: 25, what: "the body" });
+    assert_eq!(decoded(&[&EMPTY[..], &[0, 0]].concat()), WireError::Trailing { offset: 26, count: 2 });
     // 1 in two bytes; a count that the bytes cannot hold; a name that is not UTF-8; a tag that means nothing.
     assert_eq!(decoded(&with(8, &[0x81, 0])), WireError::Number { offset: 8, what: "a name's length" });
-    let count = WireError::Count { offset: 23, what: "expressions", count: u32::MAX, left: 1 };
-    assert_eq!(decoded(&with(23, &[0xFF, 0xFF, 0xFF, 0xFF, 0x0F])), count);
+    let count = WireError::Count { offset: 24, what: "expressions", count: u32::MAX, left: 1 };
+    assert_eq!(decoded(&with(24, &[0xFF, 0xFF, 0xFF, 0xFF, 0x0F])), count);
     assert_eq!(decoded(&with(9, &[0xFF])), WireError::Utf8 { offset: 8 });
-    assert_eq!(decoded(&with(18, &[9])), WireError::Tag { offset: 18, what: "launch", tag: 9 });
-    let dangling = WireError::Dangling { offset: 20, what: "extent", index: 7, count: 1 };
-    assert_eq!(decoded(&with(20, &[7])), dangling);
+    assert_eq!(decoded(&with(19, &[9])), WireError::Tag { offset: 19, what: "launch", tag: 9 });
+    let dangling = WireError::Dangling { offset: 21, what: "extent", index: 7, count: 1 };
+    assert_eq!(decoded(&with(21, &[7])), dangling);
     // An expression that nothing uses.
-    assert_eq!(decoded(&with(23, &[1, 0, 5, 1])), WireError::NotCanonical { offset: 23 });
+    assert_eq!(decoded(&with(24, &[1, 0, 5, 1])), WireError::NotCanonical { offset: 24 });
     // An extent that is given twice.
     assert_eq!(
-        decoded(&[&EMPTY[..15], &[2, 0, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0]].concat()),
-        WireError::NotCanonical { offset: 15 }
+        decoded(&[&EMPTY[..16], &[2, 0, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0]].concat()),
+        WireError::NotCanonical { offset: 16 }
     );
 }
 

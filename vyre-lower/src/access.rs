@@ -167,7 +167,7 @@ impl Lowering<'_, '_> {
         let index = self.w.select(in_bounds, index, first);
         let address = self.address(place, &storage, index, proof);
         let word = address.load(&mut self.w, &storage);
-        let zero = self.w.constant(Value::zero(storage.element));
+        let zero = self.w.constant(Value::zero(legalize::device_type(storage.element)));
         let word = self.w.select(in_bounds, word, zero);
         legalize::from_memory(&mut self.w, &storage, word)
     }

@@ -5,6 +5,8 @@
 //! trap record, if the program has one. A buffer of
 //! which only the length is read is not bound.
 
+use std::collections::BTreeSet;
+
 use vyre_foundation::check::Facts;
 use vyre_foundation::ir::{self, BufferId, Program};
 use vyre_spec::{Access, Capability, DataType, DeviceProfile};
@@ -49,12 +51,23 @@ fn in_memory(logical: DataType, atomic: bool, native: bool) -> DataType {
     }
 }
 
+/// The arrays of 16-bit floats that tile ops address: they have no atomics, and are vectors of four 16-bit floats
+/// in memory, as matrix engines take them.
+pub(crate) fn halves_in_tiles(program: &Program) -> BTreeSet<ir::Place> {
+    let places = program.nodes().iter().filter_map(|node| match node {
+        ir::Node::Tile { action, .. } => action.place(),
+        _ => None,
+    });
+    places.filter(|&place| program.place(place).1 == DataType::F16).collect()
+}
+
 impl Bindings {
     /// Lays out the arrays.
     pub(crate) fn new(program: &Program, facts: &Facts, profile: &DeviceProfile) -> Self {
         let native = profile.capabilities.contains(Capability::AtomicFloat32);
         let mut layout =
             Self { bindings: Vec::new(), shared: Vec::new(), privates: Vec::new(), numbers: Vec::new() };
+        let in_tiles = halves_in_tiles(program);
         for (id, buffer) in program.buffer_ids().zip(program.buffers()) {
             let usage = facts.usage(ir::Place::Buffer(id));
             if !(usage.loaded || usage.stored || usage.atomic) {
@@ -62,16 +75,21 @@ impl Bindings {
                 continue;
             }
             layout.numbers.push(Some(layout.bindings.len() as u32));
-            let packed = per_word(buffer.element) > 1;
+            let tiles = in_tiles.contains(&ir::Place::Buffer(id));
+            let packed = per_word(buffer.element) > 1 && !tiles;
             layout.bindings.push(Binding {
                 name: buffer.name.clone(),
                 role: Role::Buffer(id),
-                element: if packed { DataType::U32 } else { in_memory(buffer.element, usage.atomic, native) },
+                element: match (packed, tiles) {
+                    (true, _) => DataType::U32,
+                    (_, true) => buffer.element,
+                    _ => in_memory(buffer.element, usage.atomic, native),
+                },
                 // Arrays of scalars have a stride of 16 bytes in uniform buffers, so these are storage.
                 access: if buffer.access == Access::Uniform { Access::ReadOnly } else { buffer.access },
                 // Elements that share a word are stored by atomics on the word.
                 atomic: usage.atomic || packed && usage.stored,
-                vector: 1,
+                vector: if tiles { 4 } else { 1 },
                 window: None,
             });
         }
@@ -84,8 +102,14 @@ impl Bindings {
             vector: 1,
         };
         for (i, decl) in program.shared().iter().enumerate() {
-            let usage = facts.usage(ir::Place::Shared(ir::SharedId::new(i as u32)));
-            layout.shared.push(array(decl, usage.atomic, false));
+            let place = ir::Place::Shared(ir::SharedId::new(i as u32));
+            let mut array = array(decl, facts.usage(place).atomic, false);
+            if in_tiles.contains(&place) {
+                // Whole vectors: what is past the end is never addressed.
+                let len = decl.len.next_multiple_of(4);
+                array = ArrayDecl { element: decl.element, len, vector: 4, ..array };
+            }
+            layout.shared.push(array);
         }
         layout.privates.extend(program.privates().iter().map(|decl| array(decl, false, true)));
         layout
@@ -139,17 +163,18 @@ impl Bindings {
     /// The array that a place of the program names.
     pub(crate) fn storage(&self, program: &Program, place: ir::Place, count: Option<u32>) -> Storage {
         let logical = program.place(place).1;
-        let packed = matches!(place, ir::Place::Buffer(_)) && per_word(logical) > 1;
+        let mut packed = false;
         let (place, element, atomic, len) = match place {
             ir::Place::Buffer(id) => {
                 let number = self.number(id);
                 let binding = self.bindings.get(number as usize);
                 let (element, atomic) = binding.map_or((logical, false), |b| (b.element, b.atomic));
+                packed = per_word(logical) > 1 && per_word(element) == 1;
                 (Place::Binding(number), element, atomic, count)
             }
             ir::Place::Shared(id) => {
                 let decl = &self.shared[id.index()];
-                (Place::Shared(id.raw()), decl.element, decl.atomic, Some(decl.len))
+                (Place::Shared(id.raw()), decl.element, decl.atomic, Some(program.shared_array(id).len))
             }
             ir::Place::Private(id) => {
                 let decl = &self.privates[id.index()];

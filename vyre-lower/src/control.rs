@@ -194,6 +194,10 @@ impl Lowering<'_, '_> {
                 let (value, lane) = (self.value(value), lane.map(|lane| self.value(lane)));
                 Some(legalize::subgroup(&mut self.w, op, ty, value, lane))
             }
+            Node::Tile { tile, action } => {
+                self.tile(id, tile, action)?;
+                None
+            }
             Node::Trap { code, address } => {
                 let (code, address) = (self.w.lit(code), self.value(address));
                 self.traps = true;

@@ -105,6 +105,34 @@ pub enum LowerError {
         /// How many it becomes.
         kernels: usize,
     },
+    /// A tile may leave its array. Nothing guards a tile's elements on a device, so each access must be proved, by
+    /// ranges or by the launch's contract.
+    #[error("`{op}` at node {} may leave `{array}`: {reason}", node.raw())]
+    TileBounds {
+        /// The tile op.
+        node: NodeId,
+        /// Its name.
+        op: &'static str,
+        /// The array's name.
+        array: String,
+        /// What stands against a proof.
+        reason: &'static str,
+    },
+    /// The first element, or the stride, of a tile in memory is not surely aligned.
+    #[error(
+        "the index or stride of `{op}` on `{array}` at node {} is not surely a multiple of {elements}",
+        node.raw()
+    )]
+    TileAlignment {
+        /// The tile op.
+        node: NodeId,
+        /// Its name.
+        op: &'static str,
+        /// The array's name.
+        array: String,
+        /// Elements that both must be multiples of.
+        elements: u32,
+    },
     /// Lowering broke an invariant of descriptors: a fault of this crate.
     #[error(transparent)]
     Verify(#[from] VerifyError),
@@ -137,6 +165,13 @@ impl LowerError {
             Self::GridSyncScratch => "use smaller private and shared arrays across grid barriers".to_owned(),
             Self::GridSyncIndirect => "read the counts back, and launch the program with them".to_owned(),
             Self::SeveralKernels { .. } => "lower it with `lower_all`".to_owned(),
+            Self::TileBounds { .. } => "make the matrices whole numbers of tiles, and test sizes that vary by a \
+                 branch around the tile op, or bind larger buffers"
+                .to_owned(),
+            Self::TileAlignment { elements, .. } => format!(
+                "compute it from literals and ids, or multiply what varies by {elements}; make a parameter that it \
+                 needs `specialize`"
+            ),
             Self::Verify(_) => "this is a fault of vyre-lower: please report the program".to_owned(),
         }
     }

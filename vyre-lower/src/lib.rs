@@ -16,6 +16,7 @@ mod merge;
 mod pairs;
 mod place;
 mod prologue;
+mod tile;
 mod trap;
 mod types;
 mod vectorise;

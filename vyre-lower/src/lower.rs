@@ -5,9 +5,10 @@ use vyre_foundation::ir::{self, Array, Expr, ExprId, Launch, Node, Program, VarI
 use vyre_spec::ops::{AtomicOp, BinaryOp};
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
+use crate::analysis::align::trailing_zeros;
 use crate::analysis::loops::{self, Plan};
 use crate::analysis::range::{Ranges, Verdict};
-use crate::bindings::Bindings;
+use crate::bindings::{Bindings, halves_in_tiles};
 use crate::error::{LowerError, within};
 use crate::grid_sync::live::Crossing;
 use crate::grid_sync::split::Part;
@@ -21,6 +22,7 @@ use crate::legalize;
 use crate::merge::merge;
 use crate::pairs;
 use crate::place::Placement;
+use crate::tile;
 use crate::trap::TripCounter;
 use crate::types;
 use crate::vectorise::{self, Vectorised};
@@ -78,6 +80,7 @@ pub fn lower_all(
     let shape = Shape::new(program, profile, options)?;
     check_limits(program, profile, &shape)?;
     types::check(program, profile)?;
+    tile::check(program, profile)?;
     let inits = inits(program);
     let split = Split::new(program, program.facts(), &inits)?;
     if indirect(program, options) && !split.schedule.is_trivial() {
@@ -149,6 +152,8 @@ pub(crate) struct Lowering<'a, 'r> {
     pub(crate) locals: Vec<Option<LocalId>>,
     /// Whether the kernel records traps.
     pub(crate) traps: bool,
+    /// Of each expression, how many of its lowest bits are zero; empty where no tile asks.
+    pub(crate) zeros: Vec<u32>,
     /// How loop iterations are counted, where they must be.
     pub(crate) counter: Option<TripCounter>,
     /// What one iteration of each loop counts.
@@ -202,6 +207,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             inits,
             locals: vec![None; program.vars().len()],
             traps: false,
+            zeros: if facts.has_tiles() { trailing_zeros(program) } else { Vec::new() },
             counter: None,
             trip_weights: Vec::new(),
             program,
@@ -420,6 +426,8 @@ impl<'a, 'r> Lowering<'a, 'r> {
             || self.bindings.shared.iter().any(|a| a.atomic && wide(a.element));
         let needs = CapabilitySet::EMPTY
             .with_if(Capability::Subgroup, self.facts.has_subgroup())
+            .with_if(Capability::Tiles, self.facts.has_tiles())
+            .with_if(Capability::F16, self.uses(|ty| ty == DataType::F16))
             .with_if(Capability::Fence, self.w.insts.iter().any(|inst| matches!(inst.op, Op::Fence { .. })))
             .with_if(Capability::AtomicFloat32, float_atomics)
             .with_if(Capability::Int64, self.uses(|ty| matches!(ty, DataType::U64 | DataType::I64)))
@@ -437,6 +445,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             launch: LaunchData { fields, immediates },
             shared: self.bindings.shared,
             privates: self.bindings.privates,
+            tiles: self.program.tiles().iter().map(|tile| tile.ty).collect(),
             locals: self.w.locals,
             insts: self.w.insts,
             blocks: self.w.blocks,
@@ -466,7 +475,12 @@ fn check_limits(
 ) -> Result<(), LowerError> {
     // Sub-word elements take whole words.
     let size = |array: &Array| u64::from(array.len) * u64::from(array.element.size().max(4));
-    let bytes = program.shared().iter().map(size).sum();
+    let halves = halves_in_tiles(program);
+    let shared = (0..).map(|i| ir::Place::Shared(ir::SharedId::new(i))).zip(program.shared());
+    let shared = shared.map(|(place, array)| {
+        if halves.contains(&place) { u64::from(array.len.next_multiple_of(4)) * 2 } else { size(array) }
+    });
+    let bytes = shared.sum();
     within(profile, "the size of shared memory in bytes", bytes, profile.max_shared_bytes)?;
     let bytes = program.privates().iter().map(size).sum();
     within(profile, "the size of an invocation's private arrays in bytes", bytes, MAX_PRIVATE_BYTES)?;

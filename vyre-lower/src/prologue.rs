@@ -6,6 +6,7 @@ use vyre_spec::ops::BinaryOp;
 
 use crate::analysis::first_write::written_first;
 use crate::kernel::{InstId, Op, Place, Proof};
+use crate::legalize::device_type;
 use crate::lower::Lowering;
 use crate::writer::Writer;
 
@@ -20,7 +21,8 @@ impl Lowering<'_, '_> {
             return;
         }
         for array in zeroed {
-            let value = self.w.constant(Value::zero(self.bindings.shared[array as usize].element));
+            let element = device_type(self.bindings.shared[array as usize].element);
+            let value = self.w.constant(Value::zero(element));
             self.each_element(array, |w, index, proof| {
                 w.effect(Op::Store { place: Place::Shared(array), index, value, proof });
             });

@@ -31,6 +31,11 @@ pub(crate) fn counts(
     if counts.iter().all(|&n| n == 1) {
         return Ok(None);
     }
+    // A tile may lie in two windows.
+    if kernel.insts.iter().any(|inst| matches!(inst.op, Op::Tile { .. })) {
+        let op = "a tile op in a program with a buffer above the limit of one binding".to_owned();
+        return Err(LowerError::Unsupported { op, ty: None, device: profile.name.clone(), missing: None });
+    }
     let storage = kernel.bindings.iter().zip(&counts).filter(|(b, _)| b.role != Role::LaunchData);
     let total = storage.map(|(_, &n)| u64::from(n)).sum();
     let what = "the number of storage bindings, those of buffers in windows counted for each window,";

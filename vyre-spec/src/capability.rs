@@ -1,5 +1,7 @@
 //! What a device can do: one record from which every other capability view is made.
 
+use crate::{DataType, TileProduct};
+
 /// A device feature that some op or type needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -24,13 +26,15 @@ pub enum Capability {
     Timestamps = 8,
     /// Emitted code is loaded with `NoContraction` on every float result: strict float semantics.
     StrictFloat = 9,
+    /// Tiles: cooperative matrices whose products were found right.
+    Tiles = 10,
     /// Fences that wait for nobody. (Metal's own wait for the workgroup, so they cannot stand in divergent flow.)
     Fence = 11,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Subgroup,
         Self::F16,
         Self::F64,
@@ -41,6 +45,7 @@ impl Capability {
         Self::Immediates,
         Self::Timestamps,
         Self::StrictFloat,
+        Self::Tiles,
         Self::Fence,
     ];
 
@@ -57,6 +62,7 @@ impl Capability {
             Self::Immediates => "immediates",
             Self::Timestamps => "timestamps",
             Self::StrictFloat => "strict_float",
+            Self::Tiles => "tiles",
             Self::Fence => "fence",
         }
     }
@@ -156,6 +162,8 @@ pub struct DeviceProfile {
     pub max_storage_bindings: u32,
     /// Bytes of immediates, 0 where there are none.
     pub max_immediate_bytes: u32,
+    /// The products of tiles that the device's matrix engine was found to compute right.
+    pub tiles: Vec<TileProduct>,
 }
 
 impl DeviceProfile {
@@ -173,6 +181,16 @@ impl DeviceProfile {
         if bytes <= self.max_storage_binding_bytes { 1 } else { bytes.div_ceil(self.window_bytes()) }
     }
 
+    /// Square products that matrix engines have, of 16-bit floats and of both float widths.
+    fn common_tiles() -> Vec<TileProduct> {
+        let types =
+            [(DataType::F16, DataType::F32), (DataType::F16, DataType::F16), (DataType::F32, DataType::F32)];
+        let of = |side| {
+            types.map(|(factor, sum)| TileProduct { rows: side, columns: side, depth: side, factor, sum })
+        };
+        [of(8), of(16)].concat()
+    }
+
     /// The profile of the reference machine: every type, generous limits, no quirks.
     pub fn reference() -> Self {
         Self {
@@ -188,7 +206,8 @@ impl DeviceProfile {
                 .with(Capability::F16)
                 .with(Capability::F64)
                 .with(Capability::Int64)
-                .with(Capability::AtomicInt64),
+                .with(Capability::AtomicInt64)
+                .with(Capability::Tiles),
             quirks: Quirks::default(),
             subgroup_size: Some(32),
             max_workgroup_size: [1024, 1024, 64],
@@ -199,6 +218,7 @@ impl DeviceProfile {
             max_buffer_bytes: u64::MAX,
             max_storage_bindings: u32::MAX,
             max_immediate_bytes: 0,
+            tiles: Self::common_tiles(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod float;
 mod memory;
 pub mod ops;
 mod options;
+mod tile;
 mod types;
 mod value;
 
@@ -22,5 +23,6 @@ pub use capability::{Capability, CapabilitySet, DeviceProfile, Quirks};
 pub use float::FloatFormat;
 pub use memory::{Access, Axis, BuiltIn, FenceScope, MemoryOrdering, TRAP_LOOP_LIMIT};
 pub use options::CompileOptions;
+pub use tile::{TileLayout, TileProduct, TileRole, TileType};
 pub use types::{DataType, Element, TypeSet, class};
 pub use value::{Comparison, ErrorBound, Mismatch, NanRule, Value};

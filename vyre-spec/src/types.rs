@@ -150,6 +150,9 @@ impl TypeSet {
     /// Integers with atomics, and the float with atomic addition and exchange.
     pub const ATOMIC: Self = Self(Self::ATOMIC_INT.0 | Self::of(&[DataType::F32]).0);
 
+    /// The element types of tiles.
+    pub const TILE: Self = Self::of(&[DataType::F16, DataType::F32]);
+
     /// The set of these types.
     pub const fn of(types: &[DataType]) -> Self {
         let mut bits = 0;
@@ -285,6 +288,8 @@ pub mod class {
         AtomicInt: u32, i32, u64, i64;
         /// Integers with atomics, and f32.
         Atomic: u32, i32, u64, i64, f32;
+        /// The element types of tiles.
+        Tile: f16, f32;
     }
 }
 

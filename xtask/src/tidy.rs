@@ -18,6 +18,7 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ("vyre-foundation/src/opt/if_convert.rs", "writes selections, and leaves remainders in branches"),
     ("vyre-foundation/src/opt/strength.rs", "relates divisions to cheaper ops, which no single row can"),
     ("vyre-lower/src/access.rs", "writes guards of accesses"),
+    ("vyre-lower/src/analysis/align.rs", "factors of two of indices; an op that it does not know has none"),
     (
         "vyre-lower/src/analysis/range/mod.rs",
         "ranges of index arithmetic; an op that it does not know has no range",
@@ -36,6 +37,7 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ("vyre-lower/src/pairs/divide.rs", "the same, of division"),
     ("vyre-lower/src/pairs/mod.rs", "the same, of the rest"),
     ("vyre-lower/src/prologue.rs", "writes the clearing of shared memory"),
+    ("vyre-lower/src/tile.rs", "makes a tile's index a u32"),
     ("vyre-lower/src/trap.rs", "writes the trap record"),
     ("vyre-lower/src/merge/forms.rs", "reads indices as sums; another op is a term"),
     ("vyre-lower/src/merge/mod.rs", "writes the index of a vector"),

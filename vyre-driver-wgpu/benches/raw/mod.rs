@@ -10,6 +10,8 @@ use vyre_driver_wgpu::wgpu;
 
 /// The shaders of 8- and 16-bit elements.
 pub(crate) mod packed;
+/// The tile product.
+pub(crate) mod tiles;
 /// A process that starts with its pipeline on disk.
 pub(crate) mod warm;
 /// The shaders.

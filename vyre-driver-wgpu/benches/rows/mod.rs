@@ -6,6 +6,7 @@ mod kernels;
 mod packed;
 #[path = "../raw/mod.rs"]
 mod raw;
+mod tiles;
 mod warm;
 
 pub(crate) use warm::{Child, Side};
@@ -59,6 +60,9 @@ impl Row {
     }
 }
 
+/// Times one row.
+type Timed<'a> = &'a dyn Fn() -> Result<Row, BackendError>;
+
 /// How long each row is timed, at least three pairs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -70,40 +74,41 @@ pub(crate) struct Effort {
     pub(crate) matmul_rows: u32,
 }
 
-/// Times every row and calls `done` after each.
+/// Times every row, or those of one kind, and calls `done` after each.
 ///
 /// # Errors
 /// If a program does not compile or run.
 pub(crate) fn run(
     backend: &WgpuBackend,
     effort: Effort,
+    only: Option<&str>,
     child: Child<'_>,
     done: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [&dyn Fn() -> Result<Row, BackendError>; 18] = [
-        &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true),
-        &|| bench.tiny("tiny dispatch, host in and out", false),
-        &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20),
-        &|| bench.saxpy("saxpy 16 M, host in and out", 1 << 24),
-        &|| {
+    let rows: [(&str, Timed<'_>); 19] = [
+        ("tiny", &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true)),
+        ("tiny", &|| bench.tiny("tiny dispatch, host in and out", false)),
+        ("saxpy", &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20)),
+        ("saxpy", &|| bench.saxpy("saxpy 16 M, host in and out", 1 << 24)),
+        ("saxpy", &|| {
             bench.resident_saxpy(
                 "resident saxpy 16 M (raw: one element per invocation)",
                 wgsl::SAXPY_SCALAR,
                 (1 << 24, 1),
                 1.02,
             )
-        },
-        &|| {
+        }),
+        ("saxpy", &|| {
             bench.resident_saxpy(
                 "resident saxpy 16 M (raw: one vec4 per invocation)",
                 wgsl::SAXPY_VEC4,
                 (1 << 24, 4),
                 1.02,
             )
-        },
+        }),
         // 97 % of the raw kernel's bytes per second.
-        &|| match backend.profile().is_software {
+        ("saxpy", &|| match backend.profile().is_software {
             false => bench.resident_saxpy(
                 "scalar domain saxpy over 1 GiB (raw: one vec4 per invocation)",
                 wgsl::SAXPY_VEC4,
@@ -116,21 +121,22 @@ pub(crate) fn run(
                 (1 << 25, 4),
                 1.0 / 0.97,
             ),
-        },
-        &|| bench.saxpy_u8(),
-        &|| bench.saxpy_u16(),
-        &|| bench.saxpy_f16(),
-        &|| bench.sequence("sequence of 1,000 resident dispatches, one submission", false),
-        &|| bench.sequence("one resident dispatch repeated 1,000 times, one submission", true),
-        &|| bench.reduction(),
-        &|| bench.matmul(),
-        &|| bench.blocked_matmul(),
-        &|| bench.fused_loop(),
-        &|| bench.indirect(),
-        &|| bench.warm_start(child),
+        }),
+        ("saxpy", &|| bench.saxpy_u8()),
+        ("saxpy", &|| bench.saxpy_u16()),
+        ("saxpy", &|| bench.saxpy_f16()),
+        ("sequence", &|| bench.sequence("sequence of 1,000 resident dispatches, one submission", false)),
+        ("sequence", &|| bench.sequence("one resident dispatch repeated 1,000 times, one submission", true)),
+        ("reduction", &|| bench.reduction()),
+        ("matmul", &|| bench.matmul()),
+        ("matmul", &|| bench.blocked_matmul()),
+        ("loop", &|| bench.fused_loop()),
+        ("tiles", &|| bench.tile_matmul()),
+        ("indirect", &|| bench.indirect()),
+        ("warm", &|| bench.warm_start(child)),
     ];
     let mut all = Vec::new();
-    for row in rows {
+    for (_, row) in rows.into_iter().filter(|(kind, _)| only.is_none_or(|only| only == *kind)) {
         let row = match row() {
             // What a device does not have is not compared.
             Err(BackendError::Unsupported { .. }) => continue,

@@ -100,6 +100,7 @@ impl Bench<'_> {
             vyre,
             raw,
             pairs,
+            operations: None,
             correct: true,
             operations: None,
         })

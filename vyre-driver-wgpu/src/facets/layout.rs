@@ -71,6 +71,7 @@ pub(super) fn decode(
         launch,
         shared: Vec::new(),
         privates: Vec::new(),
+        tiles: Vec::new(),
         locals: Vec::new(),
         insts: Vec::new(),
         blocks: vec![Vec::new()],

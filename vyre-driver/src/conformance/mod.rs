@@ -17,6 +17,7 @@ mod ops;
 mod optimizer;
 mod programs;
 mod speculation;
+mod tiles;
 
 pub use cases::{CASES, Case};
 pub use contract::{contract, shutdown};
@@ -30,6 +31,7 @@ pub use ops::{Depth, ops, ops_named};
 pub use optimizer::optimizer;
 pub use programs::{program, programs, random_case, show};
 pub use speculation::speculation;
+pub use tiles::tiles;
 
 use std::fmt;
 

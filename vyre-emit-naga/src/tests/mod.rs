@@ -7,6 +7,7 @@ mod lowered;
 mod ops;
 mod random;
 mod spirv;
+mod tiles;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -41,6 +42,7 @@ impl Kernel {
             launch: LaunchData { fields: Vec::new(), immediates: true },
             shared: Vec::new(),
             privates: Vec::new(),
+            tiles: Vec::new(),
             locals: Vec::new(),
             insts: Vec::new(),
             blocks: vec![Vec::new()],

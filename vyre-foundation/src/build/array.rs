@@ -86,6 +86,10 @@ impl<'k, T: Element, K> Array<'k, T, K> {
         Self { kernel, place, marker: PhantomData }
     }
 
+    pub(super) fn place(self) -> Place {
+        self.place
+    }
+
     /// The kernel that the array belongs to.
     pub fn kernel(self) -> &'k Kernel {
         self.kernel

@@ -51,6 +51,7 @@ impl BuildError {
             Site::Param(id) => at(&lines.params, id.index()),
             Site::Shared(id) => at(&lines.shared, id.index()),
             Site::Private(id) => at(&lines.privates, id.index()),
+            Site::Tile(id) => at(&lines.tiles, id.index()),
             Site::Var(id) => at(&lines.vars, id.index()),
             Site::Node(id) => nodes.get(id.index()).and_then(|&old| at(&lines.nodes, old)),
             Site::Expr(id) => exprs.get(id.index()).and_then(|&old| at(&lines.exprs, old)),

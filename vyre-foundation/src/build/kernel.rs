@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
 
-use vyre_spec::{Access, BuiltIn, DataType, Element, Value};
+use vyre_spec::{Access, BuiltIn, DataType, Element, TileRole, TileType, Value, class};
 
 use super::array::{Array, Private, ReadOnly, ReadWrite, Shared, Uniform, WriteOnly};
-use super::{BuildError, Extent, IntoExtent, IntoVal, Val, Var};
+use super::{BuildError, Extent, IntoExtent, IntoVal, Tile, Val, Var};
 use crate::check::{Checked, check};
 use crate::diag::{Code, Diagnostic, Site};
 use crate::ir;
@@ -44,6 +44,7 @@ pub(super) struct Lines {
     pub(super) params: Vec<Caller>,
     pub(super) shared: Vec<Caller>,
     pub(super) privates: Vec<Caller>,
+    pub(super) tiles: Vec<Caller>,
     pub(super) vars: Vec<Caller>,
     pub(super) exprs: Vec<Caller>,
     pub(super) nodes: Vec<Caller>,
@@ -203,6 +204,24 @@ impl Kernel {
         let id = self.arena.borrow_mut().private(ir::Array { name, element: T::TYPE, len });
         self.lines.borrow_mut().privates.push(at);
         Array::new(self, Place::Private(id))
+    }
+
+    /// A matrix of `rows` × `columns` that each subgroup holds together, zero at first. A name that is taken gets
+    /// a number appended.
+    #[track_caller]
+    pub fn tile<T: class::Tile>(
+        &self,
+        name: impl Into<String>,
+        role: TileRole,
+        rows: u32,
+        columns: u32,
+    ) -> Tile<'_, T> {
+        let at = Location::caller();
+        let name = self.free_name(name.into());
+        let ty = TileType { role, element: T::TYPE, rows, columns };
+        let id = self.arena.borrow_mut().tile(ir::Tile { name, ty });
+        self.lines.borrow_mut().tiles.push(at);
+        Tile::new(self, id)
     }
 
     /// A variable, in scope for the rest of the block; each time the flow comes here it is `init` again. A

@@ -58,6 +58,7 @@ mod launch;
 mod ops;
 #[cfg(test)]
 mod tests;
+mod tile;
 mod val;
 mod var;
 
@@ -68,5 +69,6 @@ pub use error::{BuildError, Finding};
 pub use extent::{Extent, IntoExtent};
 pub use kernel::Kernel;
 pub use launch::{AxisCount, Workgroup};
+pub use tile::Tile;
 pub use val::{IntoIndex, IntoVal, Val};
 pub use var::Var;

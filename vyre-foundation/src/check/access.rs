@@ -1,14 +1,15 @@
 //! How arrays are used, and constructs that belong to one kind of launch.
 //!
 //! * A `writeonly` buffer is not loaded; `readonly` and `uniform` buffers are not stored.
-//! * Atomics, which read and write, work on `readwrite` buffers and shared arrays.
+//! * Atomics, which read and write, work on `readwrite` buffers and shared arrays; tile ops on buffers and shared
+//!   arrays.
 //! * Domain launches offer `point` and `extent` and no barriers, fences for shared memory or subgroup ops; workgroup launches offer
 //!   every other built-in value.
 
 use vyre_spec::{Access, MemoryOrdering};
 
 use crate::diag::{Code, Diagnostic, Site};
-use crate::ir::{BufferId, Expr, Launch, Node, NodeId, Place, Program};
+use crate::ir::{BufferId, Expr, Launch, Node, NodeId, Place, Program, TileAction};
 
 use super::Facts;
 use super::facts::Usage;
@@ -57,6 +58,11 @@ pub(crate) fn check(program: &Program, facts: &mut Facts, findings: &mut Vec<Dia
                 facts.has_trap = true;
                 continue;
             }
+            Node::Tile { .. } => {
+                (facts.has_subgroup, facts.has_tiles) = (true, true);
+                access(program, id, node, facts, findings);
+                "a tile op"
+            }
             _ => {
                 access(program, id, node, facts, findings);
                 continue;
@@ -80,21 +86,30 @@ fn access(program: &Program, id: NodeId, node: &Node, facts: &mut Facts, finding
         }
         Place::Shared(shared) => &mut facts.shared_usage[shared.index()],
         Place::Private(private) => {
-            if matches!(node, Node::Atomic { .. }) {
+            let odd = match node {
+                Node::Atomic { .. } => Some("an atomic on"),
+                Node::Tile { .. } => Some("a tile op on"),
+                _ => None,
+            };
+            if let Some(odd) = odd {
                 let name = &program.private_array(private).name;
-                let message = format!("an atomic on private array `{name}`");
+                let message = format!("{odd} private array `{name}`");
                 findings.push(
                     Diagnostic::new(Code::Access, Site::Node(id), message)
                         .with_related(Site::Private(private), "declared here")
-                        .with_help("no other invocation sees it: load, change and store it"),
+                        .with_help(if matches!(node, Node::Atomic { .. }) {
+                            "no other invocation sees it: load, change and store it"
+                        } else {
+                            "a subgroup does not share it: use a shared array"
+                        }),
                 );
             }
             &mut facts.private_usage[private.index()]
         }
     };
     match node {
-        Node::Load { .. } => usage.loaded = true,
-        Node::Store { .. } => usage.stored = true,
+        Node::Load { .. } | Node::Tile { action: TileAction::Load { .. }, .. } => usage.loaded = true,
+        Node::Store { .. } | Node::Tile { .. } => usage.stored = true,
         _ => usage.atomic = true,
     }
 }
@@ -109,8 +124,10 @@ fn buffer_access(
     let declaration = program.buffer(buffer);
     let access = declaration.access;
     let (verb, allowed) = match node {
-        Node::Load { .. } => ("loaded", access != Access::WriteOnly),
-        Node::Store { .. } => ("stored", access.is_output()),
+        Node::Load { .. } | Node::Tile { action: TileAction::Load { .. }, .. } => {
+            ("loaded", access != Access::WriteOnly)
+        }
+        Node::Store { .. } | Node::Tile { .. } => ("stored", access.is_output()),
         _ => ("used atomically", access == Access::ReadWrite),
     };
     if !allowed {

@@ -65,7 +65,9 @@ pub enum Uniformity {
     Launch,
     /// Each workgroup.
     Workgroup,
-    /// Not even a workgroup.
+    /// Each subgroup.
+    Subgroup,
+    /// Not even a subgroup.
     Divergent,
 }
 
@@ -108,6 +110,8 @@ pub struct Facts {
     pub(crate) has_barrier: bool,
     pub(crate) has_subgroup: bool,
     pub(crate) has_trap: bool,
+    /// Whether the program has tile ops; they count as subgroup ops, too.
+    pub(crate) has_tiles: bool,
 }
 
 #[allow(clippy::indexing_slicing, reason = "facts are parallel to the tables of the program they are of")]
@@ -162,9 +166,14 @@ impl Facts {
         self.has_barrier
     }
 
-    /// Whether the program has a subgroup op or reads a subgroup id.
+    /// Whether the program has a subgroup op or tile op, or reads a subgroup id.
     pub fn has_subgroup(&self) -> bool {
         self.has_subgroup
+    }
+
+    /// Whether the program has tile ops.
+    pub fn has_tiles(&self) -> bool {
+        self.has_tiles
     }
 
     /// Whether the program has a trap.

@@ -1,7 +1,7 @@
 //! A graph of what makes what divergent, and its least solution.
 //!
-//! Each point has a level, at least that of every point with an edge to it. There are three levels, so a
-//! point is raised at most twice and solving is linear in the edges. Each raise remembers where it came
+//! Each point has a level, at least that of every point with an edge to it. There are four levels, so a
+//! point is raised at most three times and solving is linear in the edges. Each raise remembers where it came
 //! from, by the steps that are worth telling, so that an explanation is short however long the path.
 
 use std::collections::VecDeque;
@@ -122,7 +122,7 @@ impl Graph {
             sorted[next[source] as usize] = edge as u32;
             next[source] += 1;
         }
-        for level in [Uniformity::Divergent, Uniformity::Workgroup] {
+        for level in [Uniformity::Divergent, Uniformity::Subgroup, Uniformity::Workgroup] {
             let mut queue = VecDeque::new();
             for (point, seed) in std::mem::take(&mut self.seeds) {
                 if seed != level {

@@ -23,6 +23,7 @@ pub(crate) fn check(program: &Program, tree: &Tree, findings: &mut Vec<Diagnosti
         ("parameters", program.params().len()),
         ("shared arrays", program.shared().len()),
         ("private arrays", program.privates().len()),
+        ("tiles", program.tiles().len()),
         ("variables", program.vars().len()),
         ("extents", program.extents().len()),
         ("expressions", program.exprs().len()),

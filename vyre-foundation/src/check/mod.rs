@@ -13,6 +13,7 @@ mod limits;
 mod names;
 mod races;
 mod structure;
+mod tiles;
 pub(crate) mod tree;
 mod types;
 mod uniformity;
@@ -66,6 +67,7 @@ fn prove(program: &Program, races: Races) -> Result<Facts, Vec<Diagnostic>> {
     facts.expr_homes = structure::check(program, &tree, &mut findings);
     let types = types::check(program, &mut findings);
     access::check(program, &mut facts, &mut findings);
+    tiles::declarations(program, &mut findings);
     // Each type that is missing has been reported where it went wrong.
     let known: Option<Vec<_>> = types.into_iter().collect();
     debug_assert!(known.is_some() || !findings.is_empty(), "a type is missing that nothing reported");
@@ -96,8 +98,9 @@ fn position(tree: &Tree, site: Site) -> (u8, u32, u8, u32) {
         Site::Buffer(id) => (2, id.raw(), 0, 0),
         Site::Shared(id) => (3, id.raw(), 0, 0),
         Site::Private(id) => (4, id.raw(), 0, 0),
-        Site::Var(id) => (5, id.raw(), 0, 0),
-        Site::Expr(id) => (6, tree.first_use[id.index()].raw(), 0, id.raw()),
-        Site::Node(id) => (6, id.raw(), 1, 0),
+        Site::Tile(id) => (5, id.raw(), 0, 0),
+        Site::Var(id) => (6, id.raw(), 0, 0),
+        Site::Expr(id) => (7, tree.first_use[id.index()].raw(), 0, id.raw()),
+        Site::Node(id) => (7, id.raw(), 1, 0),
     }
 }

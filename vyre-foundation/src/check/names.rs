@@ -10,7 +10,7 @@ use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, CollectiveOp, SubgroupOp, Terna
 use vyre_spec::{Access, BuiltIn, DataType};
 
 use crate::diag::{Code, Diagnostic, Site};
-use crate::ir::{BufferId, ParamId, PrivateId, Program, SharedId, VarId};
+use crate::ir::{BufferId, ParamId, PrivateId, Program, SharedId, TileId, VarId};
 
 /// The words of the text form that are neither types, accesses, built-in values nor ops.
 pub(crate) const KEYWORDS: &[&str] = &[
@@ -85,6 +85,9 @@ pub(crate) fn check(program: &Program, findings: &mut Vec<Diagnostic>) {
     for (i, x) in (0..).zip(program.privates()) {
         check.name(Site::Private(PrivateId::new(i)), &x.name);
     }
+    for (i, x) in (0..).zip(program.tiles()) {
+        check.name(Site::Tile(TileId::new(i)), &x.name);
+    }
     for (i, x) in (0..).zip(program.vars()) {
         check.name(Site::Var(VarId::new(i)), &x.name);
     }
@@ -139,7 +142,7 @@ impl<'a> Names<'a> {
             Some(&first) => self.findings.push(
                 Diagnostic::new(Code::DuplicateName, site, format!("the name `{name}` is declared twice"))
                     .with_related(first, "declared here first")
-                    .with_help("rename one of them: buffers, parameters, arrays and variables share one set of names"),
+                    .with_help("rename one of them: buffers, parameters, arrays, tiles and variables share one set of names"),
             ),
         }
     }

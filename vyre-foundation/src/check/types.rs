@@ -80,8 +80,8 @@ impl fmt::Display for A {
     }
 }
 
-struct Types<'a> {
-    program: &'a Program,
+pub(super) struct Types<'a> {
+    pub(super) program: &'a Program,
     types: Vec<Option<DataType>>,
     findings: &'a mut Vec<Diagnostic>,
 }
@@ -95,11 +95,11 @@ enum Refusal {
 }
 
 impl Types<'_> {
-    fn of(&self, id: ExprId) -> Option<DataType> {
+    pub(super) fn of(&self, id: ExprId) -> Option<DataType> {
         self.types[id.index()]
     }
 
-    fn report(&mut self, code: Code, site: Site, message: String, help: impl Into<String>) {
+    pub(super) fn report(&mut self, code: Code, site: Site, message: String, help: impl Into<String>) {
         self.findings.push(Diagnostic::new(code, site, message).with_help(help));
     }
 
@@ -231,6 +231,7 @@ impl Types<'_> {
             Node::Trap { address, .. } => {
                 self.expect(site, address, DataType::U32, "a trap's address is a u32");
             }
+            Node::Tile { tile, action } => super::tiles::node(self, site, tile, action),
             Node::Get { .. }
             | Node::Break
             | Node::Continue
@@ -241,14 +242,14 @@ impl Types<'_> {
     }
 
     /// Demands a type; `what` says of what and which.
-    fn expect(&mut self, site: Site, value: ExprId, needs: DataType, what: &str) {
+    pub(super) fn expect(&mut self, site: Site, value: ExprId, needs: DataType, what: &str) {
         if let Some(got) = self.of(value).filter(|&got| got != needs) {
             let message = format!("{what}, but the value is {}", A(got));
             self.report(Code::OperandType, site, message, format!("use `convert<{needs}>(…)`"));
         }
     }
 
-    fn index(&mut self, site: Site, place: Place, index: ExprId) {
+    pub(super) fn index(&mut self, site: Site, place: Place, index: ExprId) {
         if let Some(ty) = self.of(index).filter(|ty| !ty.is_int()) {
             let message = format!("the index of `{}` is {}", self.program.place(place).0, A(ty));
             self.report(Code::IndexType, site, message, "indices are integers: use `convert<u32>(…)`");

@@ -21,7 +21,7 @@
 use vyre_spec::{Access, BuiltIn, MemoryOrdering};
 
 use crate::diag::{Code, Diagnostic, Site};
-use crate::ir::{Expr, ExprId, Launch, Node, NodeId, Place, Program, RegionId};
+use crate::ir::{Expr, ExprId, Launch, Node, NodeId, Place, Program, RegionId, TileAction};
 
 use super::declarations::workgroup_invocations;
 use super::facts::Uniformity;
@@ -66,17 +66,45 @@ pub(crate) fn check(program: &Program, tree: &Tree, findings: &mut Vec<Diagnosti
                 Code::DivergentCollective,
                 "a collective is in control flow that invocations of the launch do not share",
             ),
+            Node::Tile { .. } if flow > Uniformity::Subgroup => (
+                Code::DivergentTile,
+                "a tile op is in control flow that the invocations of one subgroup do not share",
+            ),
             _ => continue,
         };
         let mut finding = Diagnostic::new(code, Site::Node(id), message);
-        finding.related = explain(program, tree, &graph, id);
+        finding.related = explain(program, tree, &graph, Point::Flow(id));
         findings.push(finding.with_help(
             "move it to where every invocation comes, and make what each does before and after conditional instead",
         ));
     }
+    tile_operands(program, tree, &graph, findings);
     Solution {
         exprs: expr_ids(program).map(|(id, _)| graph.level(Point::Expr(id))).collect(),
         flow: ids(program).map(|(id, _)| graph.level(Point::Flow(id))).collect(),
+    }
+}
+
+/// Operands of tile ops, which act for a whole subgroup.
+fn tile_operands(program: &Program, tree: &Tree, graph: &Graph, findings: &mut Vec<Diagnostic>) {
+    for (id, node) in ids(program) {
+        let Node::Tile { tile, action } = *node else { continue };
+        let divergent = |e: &ExprId| graph.level(Point::Expr(*e)) > Uniformity::Subgroup;
+        let Some(operand) = node.operands().find(divergent) else { continue };
+        let what = match action {
+            TileAction::Load { index, .. } | TileAction::Store { index, .. } if index == operand => {
+                "the index"
+            }
+            TileAction::Load { .. } | TileAction::Store { .. } => "the stride",
+            _ => "the value",
+        };
+        let message =
+            format!("{what} of a tile op on `{}` differs among a subgroup", program.tile(tile).name);
+        let mut finding = Diagnostic::new(Code::DivergentTile, Site::Node(id), message);
+        finding.related = explain(program, tree, graph, Point::Expr(operand));
+        findings.push(finding.with_help(
+            "a tile op acts for a whole subgroup: compute its operands from workgroup and subgroup ids",
+        ));
     }
 }
 
@@ -121,8 +149,8 @@ fn built_in_uniformity(program: &Program, built_in: BuiltIn) -> Uniformity {
         | BuiltIn::LocalId(_)
         | BuiltIn::GlobalId(_)
         | BuiltIn::LocalIndex
-        | BuiltIn::SubgroupLane
-        | BuiltIn::SubgroupId => Uniformity::Divergent,
+        | BuiltIn::SubgroupLane => Uniformity::Divergent,
+        BuiltIn::SubgroupId => Uniformity::Subgroup,
     };
     level.min(bottom(program))
 }
@@ -174,7 +202,11 @@ fn effects(program: &Program, tree: &Tree, graph: &mut Graph, id: NodeId, node: 
                 }
             }
         }
-        Node::Store { .. } | Node::Barrier { .. } | Node::Fence { .. } | Node::Trap { .. } => {}
+        Node::Store { .. }
+        | Node::Barrier { .. }
+        | Node::Fence { .. }
+        | Node::Trap { .. }
+        | Node::Tile { .. } => {}
     }
 }
 
@@ -206,15 +238,15 @@ fn sequence(program: &Program, graph: &mut Graph, region: RegionId, nodes: &[Nod
     }
 }
 
-/// The places that made the flow at a node what it is, nearest first.
-fn explain(program: &Program, tree: &Tree, graph: &Graph, id: NodeId) -> Vec<(Site, String)> {
+/// The places that made a point's level what it is, nearest first.
+fn explain(program: &Program, tree: &Tree, graph: &Graph, point: Point) -> Vec<(Site, String)> {
     let mut related: Vec<(Site, String)> = Vec::new();
     let mut add = |site: Site, label: String| {
         if related.iter().all(|(other, _)| *other != site) {
             related.push((site, label));
         }
     };
-    for (from, to) in graph.steps(Point::Flow(id)) {
+    for (from, to) in graph.steps(point) {
         match (from, to) {
             (Point::Expr(_), Point::Entry(region)) => {
                 let Some((holder, _)) = tree.parents[region.index()] else { continue };
@@ -240,11 +272,12 @@ fn explain(program: &Program, tree: &Tree, graph: &Graph, id: NodeId) -> Vec<(Si
             _ => {}
         }
     }
-    match graph.origin(Point::Flow(id)) {
+    match graph.origin(point) {
         Point::Expr(expr) => {
             if let Expr::BuiltIn(built_in) = *program.expr(expr) {
                 let among = match built_in_uniformity(program, built_in) {
                     Uniformity::Workgroup => "workgroups",
+                    Uniformity::Subgroup => "subgroups",
                     _ => "invocations",
                 };
                 add(Site::Expr(expr), format!("`{built_in}` differs among {among}"));

@@ -7,7 +7,7 @@ mod tests;
 
 use std::fmt;
 
-use crate::ir::{BufferId, ExprId, NodeId, ParamId, PrivateId, SharedId, VarId};
+use crate::ir::{BufferId, ExprId, NodeId, ParamId, PrivateId, SharedId, TileId, VarId};
 
 pub(crate) use render::excerpt;
 pub use render::{render, render_printed};
@@ -25,6 +25,8 @@ pub enum Site {
     Shared(SharedId),
     /// A private array's declaration.
     Private(PrivateId),
+    /// A tile's declaration.
+    Tile(TileId),
     /// A variable's declaration.
     Var(VarId),
     /// A node.
@@ -124,10 +126,12 @@ codes! {
     IndexType = "V0202" "An index is not an integer.";
     ConditionType = "V0203" "A condition is not a bool.";
     Access = "V0204" "An array is used in a way that its declaration does not allow.";
+    TileShape = "V0205" "A tile has a shape, role or element type that does not fit.";
     // 03xx: launches and uniformity.
     LaunchKind = "V0301" "A construct belongs to another kind of launch.";
     DivergentBarrier = "V0302" "A barrier is in control flow that the invocations it joins do not share.";
     DivergentSubgroup = "V0303" "A subgroup op is in control flow that a workgroup does not share.";
+    DivergentTile = "V0304" "A tile op is in control flow, or has an operand, that a subgroup does not share.";
     DivergentCollective = "V0305" "A collective is in control flow that the launch does not share.";
     // 04xx: races.
     Race = "V0401" "Two unordered accesses meet at one element, one of them a write.";

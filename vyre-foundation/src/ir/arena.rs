@@ -5,7 +5,7 @@ use super::hash::LookupMap;
 use super::normal::{Renumbering, normalize};
 use super::{
     Array, Buffer, BufferId, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Param, ParamId,
-    PrivateId, Program, RegionId, SharedId, VarId, Variable,
+    PrivateId, Program, RegionId, SharedId, Tile, TileId, VarId, Variable,
 };
 
 /// A program under construction.
@@ -76,6 +76,7 @@ impl Arena {
             params: Vec::new(),
             shared: Vec::new(),
             privates: Vec::new(),
+            tiles: Vec::new(),
             vars: Vec::new(),
             extents: vec![Extent::Literal(1)],
             exprs: Vec::new(),
@@ -99,6 +100,7 @@ impl Arena {
             params: program.params.clone(),
             shared: program.shared.clone(),
             privates: program.privates.clone(),
+            tiles: program.tiles.clone(),
             vars: program.vars.clone(),
             extents: program.extents.clone(),
             exprs: Vec::new(),
@@ -131,6 +133,8 @@ impl Arena {
         shared shared Array => SharedId;
         /// Declares a private array.
         private privates Array => PrivateId;
+        /// Declares a tile.
+        tile tiles Tile => TileId;
         /// Declares a variable; a [`Node::Declare`] says where.
         var vars Variable => VarId;
         /// Makes a node; [`Arena::place_node`] says where it stands.

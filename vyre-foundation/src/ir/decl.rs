@@ -1,6 +1,6 @@
 //! Declarations: buffers, parameters, arrays, variables, extents and the launch.
 
-use vyre_spec::{Access, DataType};
+use vyre_spec::{Access, DataType, TileType};
 
 use super::{BufferId, ExtentId, ParamId};
 
@@ -55,6 +55,15 @@ pub struct Variable {
     pub name: String,
     /// Its type.
     pub ty: DataType,
+}
+
+/// A small matrix that each subgroup of a workgroup launch holds together; its elements are zero at first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tile {
+    /// Its name, unique among the program's declarations.
+    pub name: String,
+    /// Its role, element type and shape.
+    pub ty: TileType,
 }
 
 /// Host arithmetic in `u64`, evaluated at launch; overflow and division by zero are errors.

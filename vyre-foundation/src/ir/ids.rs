@@ -45,6 +45,8 @@ ids! {
     PrivateId "private";
     /// A variable.
     VarId "var";
+    /// A tile.
+    TileId "tile";
     /// A pure expression.
     ExprId "e";
     /// A node, and the result that it gives.

@@ -13,13 +13,15 @@ mod ids;
 mod node;
 mod normal;
 mod program;
+mod tile;
 
 pub use arena::{Arena, ArenaError};
-pub use decl::{Array, Buffer, Count, Extent, Launch, Param, Variable};
+pub use decl::{Array, Buffer, Count, Extent, Launch, Param, Tile, Variable};
 pub use expr::Expr;
 pub(crate) use extent::ExtentOp;
 pub(crate) use hash::LookupMap;
-pub use ids::{BufferId, ExprId, ExtentId, NodeId, ParamId, PrivateId, RegionId, SharedId, VarId};
+pub use ids::{BufferId, ExprId, ExtentId, NodeId, ParamId, PrivateId, RegionId, SharedId, TileId, VarId};
 pub use node::{Node, Place};
 pub use normal::Renumbering;
 pub use program::Program;
+pub use tile::TileAction;

@@ -3,7 +3,7 @@
 use vyre_spec::ops::{AtomicOp, CollectiveOp, SubgroupOp};
 use vyre_spec::{FenceScope, MemoryOrdering};
 
-use super::{BufferId, ExprId, PrivateId, RegionId, SharedId, VarId};
+use super::{BufferId, ExprId, PrivateId, RegionId, SharedId, TileAction, TileId, VarId};
 
 /// An array that loads, stores and atomics address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -145,6 +145,13 @@ pub enum Node {
         /// A `u32` that says where, such as an index.
         address: ExprId,
     },
+    /// A subgroup makes, or stores, a tile.
+    Tile {
+        /// The tile that is made, or stored.
+        tile: TileId,
+        /// What is done.
+        action: TileAction,
+    },
 }
 
 impl Node {
@@ -161,6 +168,10 @@ impl Node {
             Self::Subgroup { value, lane, .. } => (Some(value), lane, None),
             Self::Collective { value, rank, .. } => (Some(value), rank, None),
             Self::Trap { address, .. } => (Some(address), None, None),
+            Self::Tile { action, .. } => {
+                let [a, b] = action.operands();
+                (a, b, None)
+            }
             Self::Get { .. }
             | Self::Break
             | Self::Continue
@@ -201,6 +212,7 @@ impl Node {
                 Self::Collective { op, value, rank: rank.map(f) }
             }
             Self::Trap { code, address } => Self::Trap { code, address: f(address) },
+            Self::Tile { tile, action } => Self::Tile { tile, action: action.map_operands(f) },
             leaf @ (Self::Get { .. }
             | Self::Break
             | Self::Continue
@@ -255,6 +267,16 @@ impl Node {
     pub const fn place(&self) -> Option<Place> {
         match *self {
             Self::Load { place, .. } | Self::Store { place, .. } | Self::Atomic { place, .. } => Some(place),
+            Self::Tile { action, .. } => action.place(),
+            _ => None,
+        }
+    }
+
+    /// The array that the node addresses, to be changed.
+    pub fn place_mut(&mut self) -> Option<&mut Place> {
+        match self {
+            Self::Load { place, .. } | Self::Store { place, .. } | Self::Atomic { place, .. } => Some(place),
+            Self::Tile { action, .. } => action.place_mut(),
             _ => None,
         }
     }

@@ -174,6 +174,11 @@ impl Normalizer {
         if let Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } = *node {
             in_range("variable", var.raw(), self.source.vars.len())?;
         }
+        if let Node::Tile { tile, action } = *node {
+            for tile in action.tiles().into_iter().flatten().chain([tile]) {
+                in_range("tile", tile.raw(), self.source.tiles.len())?;
+            }
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     Array, Buffer, BufferId, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Param, ParamId, PrivateId,
-    RegionId, SharedId, VarId, Variable,
+    RegionId, SharedId, Tile, TileId, VarId, Variable,
 };
 
 /// A compute kernel as data.
@@ -21,6 +21,7 @@ pub struct Program {
     pub(super) params: Vec<Param>,
     pub(super) shared: Vec<Array>,
     pub(super) privates: Vec<Array>,
+    pub(super) tiles: Vec<Tile>,
     pub(super) vars: Vec<Variable>,
     pub(super) extents: Vec<Extent>,
     pub(super) exprs: Vec<Expr>,
@@ -68,6 +69,8 @@ impl Program {
         shared shared_array SharedId Array;
         /// The private arrays.
         privates private_array PrivateId Array;
+        /// The tiles.
+        tiles tile TileId Tile;
         /// The variables, in declaration order.
         vars var VarId Variable;
         /// The extents, operands before users.
@@ -115,6 +118,7 @@ impl fmt::Debug for Program {
             .field("params", &self.params)
             .field("shared", &self.shared)
             .field("privates", &self.privates)
+            .field("tiles", &self.tiles)
             .field("vars", &self.vars)
             .field("extents", &self.extents)
             .field("exprs", &self.exprs)

@@ -12,6 +12,10 @@ pub(super) struct Bank {
     lanes: usize,
     private: Vec<u64>,
     private_words: usize,
+    /// The tiles of each subgroup.
+    tiles: Vec<u64>,
+    tile_words: usize,
+    subgroup_size: usize,
 }
 
 /// Where the columns of a team are in those of its bank.
@@ -49,7 +53,10 @@ impl Bank {
             words.resize(words.len() + lanes, word);
         }
         let private_words = code.private_words;
-        Self { words, lanes, private: vec![0; private_words * lanes], private_words }
+        let (tile_words, subgroup_size) = (code.tile_words, code.subgroup_size.max(1));
+        let tiles = vec![0; tile_words * lanes.div_ceil(subgroup_size)];
+        let private = vec![0; private_words * lanes];
+        Self { words, lanes, private, private_words, tiles, tile_words, subgroup_size }
     }
 
     fn range(&self, reg: Reg, span: Span) -> Range<usize> {
@@ -89,6 +96,12 @@ impl Bank {
     pub(super) fn private_mut(&mut self, span: Span) -> &mut [u64] {
         let start = span.first * self.private_words;
         &mut self.private[start..start + span.width * self.private_words]
+    }
+
+    /// The tiles of the subgroups of a span, subgroup by subgroup.
+    pub(super) fn tiles_mut(&mut self, span: Span) -> &mut [u64] {
+        let start = span.first / self.subgroup_size * self.tile_words;
+        &mut self.tiles[start..start + span.width.div_ceil(self.subgroup_size) * self.tile_words]
     }
 
     /// The registers to read, and the private words from a span on to write.

@@ -3,6 +3,7 @@
 use vyre_spec::ops::{CollectiveOp, Columns1, Columns2, Columns3, SubgroupOp};
 use vyre_spec::{BuiltIn, DataType, MemoryOrdering};
 
+use super::tile::TileStep;
 use crate::ir::{NodeId, Place};
 
 /// A register: one 64-bit word of an invocation that holds a scalar's bits.
@@ -208,6 +209,10 @@ pub(super) enum Instr {
         value: Reg,
         rank: Reg,
     },
+    /// `step` is a position in the table of tile steps.
+    Tile {
+        step: u32,
+    },
     Trap {
         code: u32,
         address: Reg,
@@ -255,6 +260,10 @@ pub(super) struct Code {
     pub(super) modifies: Vec<Modify>,
     pub(super) counted: Vec<Counted>,
     pub(super) subgroups: Vec<Subgroup>,
+    pub(super) tiles: Vec<TileStep>,
+    /// The elements of the tiles of a subgroup.
+    pub(super) tile_words: usize,
+    pub(super) subgroup_size: usize,
     pub(super) arrays: Vec<Array>,
     /// The registers as an invocation finds them: what the launch fixes is already computed.
     pub(super) template: Vec<u64>,

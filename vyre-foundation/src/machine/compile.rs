@@ -8,8 +8,11 @@ use vyre_spec::{BuiltIn, DataType, MemoryOrdering, Value};
 
 use super::MachineError;
 use super::code::{Addressed, Array, Code, Counted, Instr, IntType, Modify, Pc, Reg, Space, Subgroup};
+use super::tile::{Held, Memory, Step, TileStep};
 use crate::check::Checked;
-use crate::ir::{BufferId, Expr, ExprId, Node, NodeId, Place, PrivateId, Program, RegionId, SharedId};
+use crate::ir::{
+    BufferId, Expr, ExprId, Node, NodeId, Place, PrivateId, Program, RegionId, SharedId, TileAction, TileId,
+};
 use crate::launch::ResolvedLaunch;
 
 /// Compiles a program for one launch.
@@ -21,6 +24,7 @@ pub(super) fn compile(
 ) -> Result<Code, MachineError> {
     let mut compiler = Compiler::new(program, launch);
     compiler.watch = watch_subnormals;
+    compiler.code.subgroup_size = subgroup_size as usize;
     compiler.place_exprs(launch, subgroup_size)?;
     compiler.body()?;
     Ok(compiler.code)
@@ -37,6 +41,7 @@ struct Compiler<'p> {
     open: Vec<Open>,
     /// Instructions that end all invocations outside of branches and loops.
     returns: Vec<usize>,
+    tiles: Vec<Held>,
     /// Whether float ops are watched for subnormals.
     watch: bool,
 }
@@ -86,6 +91,9 @@ impl<'p> Compiler<'p> {
             modifies: Vec::new(),
             counted: Vec::new(),
             subgroups: Vec::new(),
+            tiles: Vec::new(),
+            tile_words: Held::of(program).iter().map(|tile| tile.len()).sum(),
+            subgroup_size: 1,
             arrays,
             template: Vec::new(),
             built_ins: Vec::new(),
@@ -106,6 +114,7 @@ impl<'p> Compiler<'p> {
             buckets: vec![Vec::new(); program.nodes().len() + 1],
             open: Vec::new(),
             returns: Vec::new(),
+            tiles: Held::of(program),
             watch: false,
         };
         compiler.node_regs = program.nodes().iter().map(|_| compiler.reg()).collect();
@@ -428,6 +437,13 @@ impl<'p> Compiler<'p> {
                 let rank = rank.map_or(value, |e| reg(self, e));
                 self.emit(id, Instr::Collective { op, ty, dst, value, rank });
             }
+            Node::Tile { tile, action } => {
+                self.code.has_subgroup = true;
+                let step = self.tile_step(tile, action);
+                self.code.tiles.push(step);
+                let step = self.code.tiles.len() as u32 - 1;
+                self.emit(id, Instr::Tile { step });
+            }
             Node::Trap { code, address } => {
                 self.emit(id, Instr::Trap { code, address: reg(self, address) });
             }
@@ -437,6 +453,29 @@ impl<'p> Compiler<'p> {
 
     fn int(&self, expr: ExprId) -> IntType {
         IntType::of(self.type_of(expr))
+    }
+
+    fn tile_step(&self, tile: TileId, action: TileAction) -> TileStep {
+        let held = |tile: TileId| self.tiles[tile.index()];
+        let number = |e: ExprId| (self.int(e), self.expr_reg(e));
+        let memory = |place, index, stride, layout| {
+            let (space, array) = self.array(place);
+            Memory { space, array, index: number(index), stride: number(stride), layout }
+        };
+        let step = match action {
+            TileAction::Fill { value } => Step::Fill(self.expr_reg(value)),
+            TileAction::Load { place, index, stride, layout } => {
+                Step::Load(memory(place, index, stride, layout))
+            }
+            TileAction::Store { place, index, stride, layout } => {
+                Step::Store(memory(place, index, stride, layout))
+            }
+            TileAction::MultiplyAdd { a, b, c } => Step::MultiplyAdd(held(a), held(b), held(c)),
+            TileAction::Add { a, b } => Step::Add(held(a), held(b)),
+            TileAction::Subtract { a, b } => Step::Subtract(held(a), held(b)),
+            TileAction::Scale { a, factor } => Step::Scale(held(a), self.expr_reg(factor)),
+        };
+        TileStep { tile: held(tile), step }
     }
 
     fn spot(&self, place: Place, index: ExprId) -> Addressed {

@@ -190,6 +190,7 @@ impl Machine<'_> {
                         dst[lane] = result.unwrap_or(0);
                     });
                 }
+                Instr::Tile { step } => self.tile(*pc, step, team, around, thread),
                 Instr::Trap { code, address } => {
                     if let Some(lane) = team.active.first() {
                         let address = bank.column(address, team.span)[lane] as u32;

@@ -97,6 +97,9 @@ impl Group {
         self.ready.push(self.in_use);
         self.in_use += 1;
         self.bank.private_mut(span).fill(0);
+        if code.tile_words > 0 {
+            self.bank.tiles_mut(span).fill(0);
+        }
         shape.fill_ids(code, self.linear, first, span, &mut self.bank);
     }
 

@@ -26,6 +26,7 @@ mod shape;
 mod team;
 #[cfg(test)]
 mod tests;
+mod tile;
 
 pub use report::{Finding, Report};
 
@@ -276,7 +277,10 @@ fn held_words(options: &MachineOptions, code: &code::Code, shape: &shape::Shape)
         (false, true) => schedule::WINDOW as u64,
         (false, false) => 1,
     };
-    groups.saturating_mul(lane.saturating_mul(lanes).saturating_add(code.shared_words as u64))
+    let tiles = u64::from(shape.lanes).div_ceil(u64::from(shape.subgroup_size.max(1)));
+    let tiles = tiles.saturating_mul(code.tile_words as u64);
+    let group = (code.shared_words as u64).saturating_add(tiles);
+    groups.saturating_mul(lane.saturating_mul(lanes).saturating_add(group))
 }
 
 /// How many threads may run the launch without any program being able to tell.

@@ -1,6 +1,6 @@
 //! Dead code: what nothing observes is not run, and what cannot run is removed.
 //!
-//! Observed are stores to buffers and shared arrays, atomics, barriers, traps, returns, and `while` loops,
+//! Observed are stores to buffers and shared arrays, atomics, tile ops, barriers, traps, returns, and `while` loops,
 //! which may not end. From there, what they read is live: expressions, the loads, variable reads and
 //! subgroup ops whose results they use, every write to a variable or private array that is read, and the
 //! blocks around all of it. A `break` or `continue` is live if its loop is.
@@ -136,6 +136,7 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
             | Node::Return
             | Node::Barrier { .. }
             | Node::Fence { .. }
+            | Node::Tile { .. }
             | Node::Trap { .. } => tasks.push(Task::Node(id)),
             Node::Load { .. }
             | Node::Get { .. }

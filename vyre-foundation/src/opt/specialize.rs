@@ -83,6 +83,9 @@ fn redeclare(program: &Program, extent: impl Fn(Extent) -> Extent) -> Arena {
     for array in program.privates() {
         arena.private(array.clone());
     }
+    for tile in program.tiles() {
+        arena.tile(tile.clone());
+    }
     arena.set_launch(program.launch().map_extents(|old| extents[old.index()]));
     for var in program.vars() {
         arena.var(var.clone());

@@ -1,12 +1,12 @@
 //! Damage: programs, text and bytes that are nearly right.
 
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Access, BuiltIn, DataType, FenceScope, MemoryOrdering};
+use vyre_spec::{Access, BuiltIn, DataType, FenceScope, MemoryOrdering, TileRole, TileType};
 
 use super::{Rng, random_value};
 use crate::ir::{
     Arena, Array, Buffer, BufferId, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Param,
-    ParamId, Place, PrivateId, Program, RegionId, SharedId, VarId, Variable,
+    ParamId, Place, PrivateId, Program, RegionId, SharedId, Tile, TileId, VarId, Variable,
 };
 
 /// Bytes with some flipped, left out, doubled, or set to extremes.
@@ -172,6 +172,16 @@ impl Mutator<'_> {
             let array = self.array(array);
             arena.private(array);
         }
+        for tile in self.source.tiles() {
+            let ty = TileType {
+                role: self.one_of(tile.ty.role, TileRole::ALL),
+                element: self.ty(tile.ty.element),
+                rows: self.number(tile.ty.rows),
+                columns: self.number(tile.ty.columns),
+            };
+            let name = self.name(&tile.name);
+            arena.tile(Tile { name, ty });
+        }
         for var in self.source.vars() {
             let (name, ty) = (self.name(&var.name), self.ty(var.ty));
             arena.var(Variable { name, ty });
@@ -325,6 +335,14 @@ impl Mutator<'_> {
                 lane: if self.change() { lane.xor(Some(value)) } else { lane },
             },
             Node::Trap { code, address } => Node::Trap { code: self.number(code), address },
+            Node::Tile { tile, action } => {
+                let tiles = self.source.tiles().len();
+                let mut action = action.map_tiles(|tile| TileId::new(self.id(tile.raw(), tiles)));
+                if let Some(place) = action.place_mut() {
+                    *place = self.place(*place);
+                }
+                Node::Tile { tile: TileId::new(self.id(tile.raw(), tiles)), action }
+            }
             other => other,
         }
     }

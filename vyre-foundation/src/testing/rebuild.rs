@@ -146,6 +146,9 @@ fn without_unused(program: &Program) -> Option<Program> {
             privates.insert(i, arena.private(array.clone()));
         }
     }
+    for tile in program.tiles() {
+        arena.tile(tile.clone());
+    }
     for var in program.vars() {
         arena.var(var.clone());
     }
@@ -164,11 +167,8 @@ fn without_unused(program: &Program) -> Option<Program> {
     }
     for node in program.nodes() {
         let mut node = node.map_operands(|e| exprs.get(e.index()).copied().unwrap_or(e));
-        match &mut node {
-            Node::Load { place: p, .. } | Node::Store { place: p, .. } | Node::Atomic { place: p, .. } => {
-                *p = place(*p)?;
-            }
-            _ => {}
+        if let Some(p) = node.place_mut() {
+            *p = place(*p)?;
         }
         arena.node(node);
     }

@@ -2,13 +2,15 @@
 //! their tables, and the result is encoded again to see that the bytes were canonical.
 
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, CollectiveOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Access, BuiltIn, DataType, FenceScope, MemoryOrdering, Value};
+use vyre_spec::{
+    Access, BuiltIn, DataType, FenceScope, MemoryOrdering, TileLayout, TileRole, TileType, Value,
+};
 
 use super::{HASH, MAGIC, VERSION, WireError, encode_unsealed, tags};
 use crate::ir::ExtentOp;
 use crate::ir::{
     Arena, Array, Buffer, BufferId, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, NodeId, Param,
-    ParamId, Place, PrivateId, Program, RegionId, SharedId, VarId, Variable,
+    ParamId, Place, PrivateId, Program, RegionId, SharedId, Tile, TileAction, TileId, VarId, Variable,
 };
 
 type Wire<T> = Result<T, WireError>;
@@ -49,6 +51,7 @@ struct Counts {
     buffers: usize,
     shared: usize,
     privates: usize,
+    tiles: usize,
     vars: usize,
 }
 
@@ -221,6 +224,11 @@ impl Reader<'_> {
             arena.private(array);
             self.counts.privates += 1;
         }
+        for _ in 0..self.count("tiles")? {
+            let tile = self.tile_declaration()?;
+            arena.tile(tile);
+            self.counts.tiles += 1;
+        }
         for _ in 0..self.count("variables")? {
             let name = self.string()?;
             let ty = self.data_type()?;
@@ -249,6 +257,14 @@ impl Reader<'_> {
 
     fn array(&mut self) -> Wire<Array> {
         Ok(Array { name: self.string()?, element: self.data_type()?, len: self.small("an array's length")? })
+    }
+
+    fn tile_declaration(&mut self) -> Wire<Tile> {
+        let name = self.string()?;
+        let role = self.tagged("tile role", |tag| TileRole::ALL.get(usize::from(tag)).copied())?;
+        let element = self.data_type()?;
+        let (rows, columns) = (self.small("a tile's rows")?, self.small("a tile's columns")?);
+        Ok(Tile { name, ty: TileType { role, element, rows, columns } })
     }
 
     fn extent(&mut self, extents: &[ExtentId]) -> Wire<Extent> {
@@ -412,12 +428,44 @@ impl Reader<'_> {
             tags::node::TRAP => {
                 Node::Trap { code: self.small("a trap's code")?, address: self.operand(exprs)? }
             }
+            tags::node::TILE => Node::Tile { tile: self.tile()?, action: self.tile_action(exprs)? },
             tag => return Err(WireError::Tag { offset, what: "node", tag }),
         })
     }
 
     fn ordering(&mut self) -> Wire<MemoryOrdering> {
         self.tagged("memory ordering", |tag| MemoryOrdering::ALL.get(usize::from(tag)).copied())
+    }
+
+    fn tile_action(&mut self, exprs: &[ExprId]) -> Wire<TileAction> {
+        let offset = self.at;
+        Ok(match self.byte("a tile op")? {
+            tags::tile::FILL => TileAction::Fill { value: self.operand(exprs)? },
+            tags::tile::LOAD => {
+                let (place, layout) = self.tile_place()?;
+                TileAction::Load { place, index: self.operand(exprs)?, stride: self.operand(exprs)?, layout }
+            }
+            tags::tile::STORE => {
+                let (place, layout) = self.tile_place()?;
+                TileAction::Store { place, index: self.operand(exprs)?, stride: self.operand(exprs)?, layout }
+            }
+            tags::tile::MULTIPLY_ADD => {
+                TileAction::MultiplyAdd { a: self.tile()?, b: self.tile()?, c: self.tile()? }
+            }
+            tags::tile::ADD => TileAction::Add { a: self.tile()?, b: self.tile()? },
+            tags::tile::SUBTRACT => TileAction::Subtract { a: self.tile()?, b: self.tile()? },
+            tags::tile::SCALE => TileAction::Scale { a: self.tile()?, factor: self.operand(exprs)? },
+            tag => return Err(WireError::Tag { offset, what: "tile op", tag }),
+        })
+    }
+
+    fn tile_place(&mut self) -> Wire<(Place, TileLayout)> {
+        let place = self.place()?;
+        Ok((place, self.tagged("tile layout", |tag| TileLayout::ALL.get(usize::from(tag)).copied())?))
+    }
+
+    fn tile(&mut self) -> Wire<TileId> {
+        self.id("tile", self.counts.tiles).map(TileId::new)
     }
 
     fn operand(&mut self, exprs: &[ExprId]) -> Wire<ExprId> {

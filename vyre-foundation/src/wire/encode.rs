@@ -4,7 +4,9 @@ use vyre_spec::BuiltIn;
 
 use super::{MAGIC, VERSION, tags};
 use crate::ir::ExtentOp;
-use crate::ir::{Array, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, Place, Program, RegionId};
+use crate::ir::{
+    Array, Count, Expr, ExprId, Extent, ExtentId, Launch, Node, Place, Program, RegionId, TileAction,
+};
 
 /// The program's canonical bytes.
 pub fn encode(program: &Program) -> Vec<u8> {
@@ -79,6 +81,14 @@ impl Writer {
         }
         self.arrays(program.shared());
         self.arrays(program.privates());
+        self.count(program.tiles().len());
+        for tile in program.tiles() {
+            self.string(&tile.name);
+            self.byte(tile.ty.role as u8);
+            self.byte(tile.ty.element.tag());
+            self.id(tile.ty.rows);
+            self.id(tile.ty.columns);
+        }
         self.count(program.vars().len());
         for var in program.vars() {
             self.string(&var.name);
@@ -267,9 +277,33 @@ impl Writer {
                 self.byte(tags::node::TRAP);
                 self.id(code);
             }
+            Node::Tile { tile, action } => {
+                self.byte(tags::node::TILE);
+                self.id(tile.raw());
+                self.tile_action(action);
+            }
         }
         for operand in node.operands() {
             self.id(operand.raw());
+        }
+    }
+
+    fn tile_action(&mut self, action: TileAction) {
+        self.byte(match action {
+            TileAction::Fill { .. } => tags::tile::FILL,
+            TileAction::Load { .. } => tags::tile::LOAD,
+            TileAction::Store { .. } => tags::tile::STORE,
+            TileAction::MultiplyAdd { .. } => tags::tile::MULTIPLY_ADD,
+            TileAction::Add { .. } => tags::tile::ADD,
+            TileAction::Subtract { .. } => tags::tile::SUBTRACT,
+            TileAction::Scale { .. } => tags::tile::SCALE,
+        });
+        if let TileAction::Load { place, layout, .. } | TileAction::Store { place, layout, .. } = action {
+            self.place(place);
+            self.byte(layout as u8);
+        }
+        for tile in action.tiles().into_iter().flatten() {
+            self.id(tile.raw());
         }
     }
 

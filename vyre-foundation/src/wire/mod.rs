@@ -17,7 +17,7 @@ pub use error::WireError;
 pub const MAGIC: [u8; 4] = *b"VYRE";
 
 /// The version of the format that this crate writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes of the content hash at the end.
 const HASH: usize = 32;

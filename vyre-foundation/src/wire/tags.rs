@@ -52,4 +52,15 @@ pub(super) mod node {
     pub(in crate::wire) const TRAP: u8 = 15;
     pub(in crate::wire) const FENCE: u8 = 17;
     pub(in crate::wire) const COLLECTIVE: u8 = 18;
+    pub(in crate::wire) const TILE: u8 = 16;
+}
+
+pub(super) mod tile {
+    pub(in crate::wire) const FILL: u8 = 0;
+    pub(in crate::wire) const LOAD: u8 = 1;
+    pub(in crate::wire) const STORE: u8 = 2;
+    pub(in crate::wire) const MULTIPLY_ADD: u8 = 3;
+    pub(in crate::wire) const ADD: u8 = 4;
+    pub(in crate::wire) const SUBTRACT: u8 = 5;
+    pub(in crate::wire) const SCALE: u8 = 6;
 }

@@ -7,6 +7,7 @@ pub(crate) fn body(statements: &str) -> String {
             param n: u32; param a: f32; param s: i32 specialize;
             buffer x: readonly f32[]; buffer y: readwrite f32[len(x)]; buffer h: readwrite u32[256];
             buffer z: readwrite i32[]; shared tile: f32[256]; private scratch: u32[4];
+            tile left: a f32[8, 4]; tile right: b f32[4, 8]; tile sum: accumulator f32[8, 8];
             launch workgroups(ceil_div(len(x), 64)) size(64) {{ {statements} }}
         }}"
     )
@@ -35,6 +36,15 @@ pub(crate) const EVERYTHING: &str = "
     barrier workgroup_and_storage;
     let total = subgroup_add i;
     let other = subgroup_shuffle total, subgroup_lane ^ 1;
+    tile_load left, x[n], 4;
+    tile_load right, y[32], n, column_major;
+    tile_fill sum, a;
+    tile_multiply_add sum, left, right, sum;
+    tile_add sum, sum, sum;
+    tile_subtract sum, sum, sum;
+    tile_scale sum, sum, a;
+    tile_store sum, tile[0], 8;
+    tile_store sum, y[n], 8, column_major;
     store h[0] = select(other > total, other, bitcast<u32>(xi)) << 3 | len(x) & !i;
 ";
 

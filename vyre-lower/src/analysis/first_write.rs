@@ -41,6 +41,7 @@ pub(crate) fn written_first(program: &Program, facts: &Facts, part: &Part, array
             {
                 return false;
             }
+            Node::Tile { .. } => return false,
             _ => {}
         }
     }

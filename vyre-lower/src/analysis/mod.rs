@@ -1,5 +1,6 @@
 //! What lowering proves about a program.
 
+pub(crate) mod align;
 pub(crate) mod first_write;
 pub(crate) mod loops;
 pub(crate) mod range;

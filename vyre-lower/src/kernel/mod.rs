@@ -11,13 +11,13 @@ mod verify;
 
 pub use crate::contract::Contract;
 pub use grid::{Grid, GridRule};
-pub use op::{Block, BlockId, Inst, InstId, LocalId, Op, Place, Proof};
+pub use op::{Block, BlockId, Inst, InstId, LocalId, Op, Place, Proof, TileMemory, TileOp};
 pub use verify::{VerifiedKernel, VerifyError, verify};
 
 use std::collections::BTreeMap;
 
 use vyre_foundation::ir::{BufferId, ParamId};
-use vyre_spec::{Access, Axis, CapabilitySet, DataType};
+use vyre_spec::{Access, Axis, CapabilitySet, DataType, TileType};
 
 /// Everything that a backend needs to build one pipeline.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,8 @@ pub struct KernelDescriptor {
     pub shared: Vec<ArrayDecl>,
     /// Private arrays.
     pub privates: Vec<ArrayDecl>,
+    /// Tiles: matrices of each subgroup, zero at first.
+    pub tiles: Vec<TileType>,
     /// Mutable locals: values with several reaching definitions.
     pub locals: Vec<DataType>,
     /// The instructions; each stands in at most one block.
@@ -71,7 +73,7 @@ pub struct Binding {
     /// What is bound.
     pub role: Role,
     /// The type of its elements as the kernel addresses them: never bool, which is a u32 word in memory,
-    /// and u32 for f32 with atomics that are not native.
+    /// and u32 for f32 with atomics that are not native. Elements of f16 are loaded and stored as f32.
     pub element: DataType,
     /// Whether the kernel may write it.
     pub access: Access,

@@ -1,7 +1,7 @@
 //! Instructions and blocks.
 
 use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
-use vyre_spec::{Axis, DataType, Value};
+use vyre_spec::{Axis, DataType, TileLayout, Value};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -214,6 +214,47 @@ pub enum Op {
         /// The lane, for shuffles.
         lane: Option<InstId>,
     },
+    /// A subgroup makes, or stores, a tile.
+    Tile {
+        /// The tile, by position.
+        tile: u32,
+        /// What is done.
+        op: TileOp,
+    },
+}
+
+/// What is done with a tile; other tiles are named by position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TileOp {
+    /// Every element becomes zero.
+    Zero,
+    /// It is read from an array.
+    Load(TileMemory),
+    /// It is written to an array.
+    Store(TileMemory),
+    /// It becomes the first times the second plus the third.
+    MultiplyAdd(u32, u32, u32),
+    /// It becomes the elementwise sum of both.
+    Add(u32, u32),
+    /// It becomes the elementwise difference of both.
+    Subtract(u32, u32),
+    /// It becomes the other, each element times a number: an f32, also where elements are f16.
+    Scale(u32, InstId),
+}
+
+/// Where a tile lies, all of it in bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TileMemory {
+    /// A binding or shared array of the tile's element type.
+    pub place: Place,
+    /// The first element, a u32.
+    pub index: InstId,
+    /// Elements from one row, or column, to the next: a u32.
+    pub stride: InstId,
+    /// Whether rows or columns are contiguous.
+    pub layout: TileLayout,
+    /// Why it is in bounds.
+    pub proof: Proof,
 }
 
 impl Op {
@@ -236,6 +277,15 @@ impl Op {
             Self::Atomic { index, value, expected, .. } => (Some(index), Some(value), expected),
             Self::If { condition, .. } => (Some(condition), None, None),
             Self::Subgroup { value, lane, .. } => (Some(value), lane, None),
+            Self::Tile { op, .. } => match op {
+                TileOp::Load(memory) | TileOp::Store(memory) => {
+                    (Some(memory.index), Some(memory.stride), None)
+                }
+                TileOp::Scale(_, factor) => (Some(factor), None, None),
+                TileOp::Zero | TileOp::MultiplyAdd(..) | TileOp::Add(..) | TileOp::Subtract(..) => {
+                    (None, None, None)
+                }
+            },
             Self::Constant(_)
             | Self::Launch(_)
             | Self::WorkgroupId(_)

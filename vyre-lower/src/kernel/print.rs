@@ -4,7 +4,7 @@ use std::fmt;
 
 use vyre_spec::Access;
 
-use super::{BlockId, InstId, KernelDescriptor, LaunchField, Op, Place, Proof, Role};
+use super::{BlockId, InstId, KernelDescriptor, LaunchField, Op, Place, Proof, Role, TileMemory, TileOp};
 
 impl fmt::Display for KernelDescriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,6 +62,9 @@ impl fmt::Display for KernelDescriptor {
                 let (name, element, len) = (&array.name, array.element, array.len);
                 writeln!(f, "  {space} {number} `{name}`: {atomic}{element} × {len}{zero}{vectors}")?;
             }
+        }
+        for (number, ty) in self.tiles.iter().enumerate() {
+            writeln!(f, "  tile {number}: {ty}")?;
         }
         for (number, ty) in self.locals.iter().enumerate() {
             writeln!(f, "  local {number}: {ty}")?;
@@ -193,8 +196,25 @@ impl KernelDescriptor {
                 write!(f, "{} %{}", op.name(), value.0)?;
                 lane.map_or(Ok(()), |lane| write!(f, ", lane %{}", lane.0))
             }
+            Op::Tile { tile, op } => self.tile(f, tile, &op),
             // The walk over blocks prints these.
             Op::If { .. } | Op::Loop { .. } => Ok(()),
+        }
+    }
+
+    fn tile(&self, f: &mut fmt::Formatter<'_>, tile: u32, op: &TileOp) -> fmt::Result {
+        let memory = |f: &mut fmt::Formatter<'_>, word: &str, m: &TileMemory| {
+            let (place, index, stride) = (self.name_of(m.place), m.index.0, m.stride.0);
+            write!(f, "{word} tile {tile}, {place}[%{index}], %{stride}, {}{}", m.layout, Reason(m.proof))
+        };
+        match op {
+            TileOp::Zero => write!(f, "zero tile {tile}"),
+            TileOp::Load(m) => memory(f, "load", m),
+            TileOp::Store(m) => memory(f, "store", m),
+            TileOp::MultiplyAdd(a, b, c) => write!(f, "multiply_add tile {tile}, {a}, {b}, {c}"),
+            TileOp::Add(a, b) => write!(f, "add tile {tile}, {a}, {b}"),
+            TileOp::Subtract(a, b) => write!(f, "subtract tile {tile}, {a}, {b}"),
+            TileOp::Scale(a, factor) => write!(f, "scale tile {tile}, {a}, %{}", factor.0),
         }
     }
 

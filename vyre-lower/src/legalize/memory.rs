@@ -35,7 +35,7 @@ fn locate(w: &mut Writer, logical: DataType, index: InstId) -> (InstId, InstId) 
 pub(crate) fn load_word(w: &mut Writer, storage: &Storage, index: InstId, proof: Proof) -> InstId {
     let place = storage.place;
     if !storage.packed {
-        return w.value(Op::Load { place, index, proof }, storage.element);
+        return w.value(Op::Load { place, index, proof }, super::device_type(storage.element));
     }
     let (index, shift) = locate(w, storage.logical, index);
     let word = w.value(Op::Load { place, index, proof }, storage.element);
@@ -146,6 +146,6 @@ pub(crate) fn to_memory(w: &mut Writer, storage: &Storage, value: InstId) -> Ins
             half::pack(w, value, zero)
         }
         logical if storage.packed => to_bits(w, logical, value),
-        _ => w.bitcast(storage.element, value),
+        _ => w.bitcast(super::device_type(storage.element), value),
     }
 }

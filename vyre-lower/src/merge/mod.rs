@@ -10,11 +10,12 @@ mod forms;
 
 use std::collections::BTreeMap;
 
+use vyre_spec::DataType;
 use vyre_spec::ops::BinaryOp;
 
 use self::forms::{Form, Forms};
 use crate::bindings::Bindings;
-use crate::kernel::{InstId, Op, Place, Proof, Role};
+use crate::kernel::{InstId, Op, Place, Proof, Role, TileOp};
 use crate::writer::Writer;
 
 /// Elements of a vector.
@@ -81,15 +82,20 @@ pub(crate) fn merge(w: &mut Writer, bindings: &mut Bindings) {
     rewrite(w, groups);
 }
 
+/// Whether vectors have such elements: words, and 16-bit floats where tiles are of them.
+fn is_part(element: DataType) -> bool {
+    element.size() == 4 || element == DataType::F16
+}
+
 /// Whether an array can be an array of vectors: words without atomics, whose number is whole.
 fn can_be_vectors(bindings: &Bindings, place: Place) -> bool {
     match place {
         Place::Binding(n) => bindings.bindings.get(n as usize).is_some_and(|b| {
             let is_buffer = matches!(b.role, Role::Buffer(_));
-            is_buffer && !b.atomic && b.element.size() == 4 && matches!(b.vector, 1 | WIDTH)
+            is_buffer && !b.atomic && is_part(b.element) && matches!(b.vector, 1 | WIDTH)
         }),
         Place::Shared(n) => bindings.shared.get(n as usize).is_some_and(|a| {
-            !a.atomic && a.element.size() == 4 && a.len.is_multiple_of(WIDTH) && matches!(a.vector, 1 | WIDTH)
+            !a.atomic && is_part(a.element) && a.len.is_multiple_of(WIDTH) && matches!(a.vector, 1 | WIDTH)
         }),
         Place::Private(_) => false,
     }
@@ -124,6 +130,8 @@ impl Scan<'_> {
                     }
                 }
                 Op::LoadVector { place, .. } => self.close_stores(place),
+                Op::Tile { op: TileOp::Load(memory), .. } => self.close_stores(memory.place),
+                Op::Tile { op: TileOp::Store(memory), .. } => self.close(memory.place),
                 Op::StoreVector { place, .. } | Op::Atomic { place, .. } => self.close(place),
                 Op::If { .. }
                 | Op::Loop { .. }

@@ -493,6 +493,7 @@ impl Machine<'_> {
                 return;
             }
             Op::Fence { .. } => return,
+            Op::Tile { .. } => panic!("tiles are run on devices alone"),
             Op::Barrier { .. } | Op::Subgroup { .. } => {
                 inv.waits = Some(id);
                 return;

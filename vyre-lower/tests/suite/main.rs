@@ -13,6 +13,7 @@ mod ops;
 mod programs;
 mod random;
 mod shapes;
+mod tiles;
 mod vectors;
 mod verifier;
 mod windows;

@@ -138,6 +138,8 @@ mod files {
 
     pub(crate) struct Bench {
         pub(crate) seconds: u64,
+        /// The kind of rows to time; all without it.
+        pub(crate) only: Option<String>,
         pub(crate) trace: Option<PathBuf>,
         pub(crate) json: bool,
         /// Makes this a child process of the warm start's row. Not for users.
@@ -145,10 +147,11 @@ mod files {
     }
 
     pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
-        let mut bench = Bench { seconds: 3, trace: None, json: false, first_result: None };
+        let mut bench = Bench { seconds: 3, only: None, trace: None, json: false, first_result: None };
         while let Some(argument) = parser.next()? {
             match argument {
                 Long("seconds") => bench.seconds = number(&mut parser, "--seconds", "a whole number")?,
+                Long("only") => bench.only = Some(parser.value()?.string()?),
                 Long("trace") => bench.trace = Some(PathBuf::from(parser.value()?)),
                 Long("json") => bench.json = true,
                 Long("first-result") => bench.first_result = Side::named(&parser.value()?.string()?),

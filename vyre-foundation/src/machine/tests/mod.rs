@@ -4,6 +4,7 @@ mod control;
 mod launches;
 mod memory;
 mod sanitizer;
+mod tiles;
 mod waiting;
 
 use super::{MachineOptions, Outcome, Schedule, run};

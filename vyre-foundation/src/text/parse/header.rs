@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use vyre_spec::{Access, DataType};
+use vyre_spec::{Access, DataType, TileRole, TileType};
 
 use super::scope::Declared;
 use super::{Failed, Parse, Parser};
 use crate::check::is_reserved;
 use crate::diag::Code;
-use crate::ir::{Arena, Array, Buffer, BufferId, Count, Extent, Launch, Param, Variable};
+use crate::ir::{Arena, Array, Buffer, BufferId, Count, Extent, Launch, Param, Tile, Variable};
 use crate::text::lex::Tok;
 use crate::text::suggest::closest;
 use crate::text::{Span, TextError};
 
 /// The declarations, by their first word.
-const DECLARATIONS: [&str; 7] = ["param", "buffer", "shared", "private", "var", "extent", "launch"];
+const DECLARATIONS: [&str; 8] = ["param", "buffer", "shared", "private", "tile", "var", "extent", "launch"];
 
 /// An extent that is read once all declarations are known: the tokens that it is, and what it is for.
 struct Later<'a> {
@@ -74,7 +74,9 @@ impl<'a> Parser<'a> {
         if let Err(first) = self.names.declare(name, what, span) {
             let error =
                 TextError::new(Code::DuplicateName, span, message).with_related(first, "declared here first");
-            self.error(error.with_help("buffers, params, arrays and variables share one set of names"));
+            self.error(
+                error.with_help("buffers, params, arrays, tiles and variables share one set of names"),
+            );
         }
     }
 
@@ -127,6 +129,12 @@ impl<'a> Parser<'a> {
                 self.map.vars.push(start.to(self.last_span()));
                 self.declare(name, Declared::Var(id), at);
             }
+            "tile" => {
+                let ty = self.tile_type()?;
+                let id = self.arena.tile(Tile { name: name.to_string(), ty });
+                self.map.tiles.push(start.to(self.last_span()));
+                self.declare(name, Declared::Tile(id), at);
+            }
             "buffer" => {
                 let access = self.access()?;
                 let element = self.data_type()?;
@@ -162,6 +170,22 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect_symbol(";")
+    }
+
+    /// `role element[rows, columns]`.
+    fn tile_type(&mut self) -> Parse<TileType> {
+        let Some(role) = self.word().and_then(TileRole::from_name) else {
+            let names: Vec<_> = TileRole::ALL.iter().map(|role| role.name()).collect();
+            return self.expected(format!("a tile's role: {}", names.join(", ")));
+        };
+        self.bump();
+        let element = self.data_type()?;
+        self.expect_symbol("[")?;
+        let rows = self.small_integer()?;
+        self.expect_symbol(",")?;
+        let columns = self.small_integer()?;
+        self.expect_symbol("]")?;
+        Ok(TileType { role, element, rows, columns })
     }
 
     fn access(&mut self) -> Parse<Access> {

@@ -8,6 +8,7 @@ mod extents;
 mod header;
 mod scope;
 mod statement;
+mod tile;
 
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::ir::{BufferId, ExprId, ExtentId, ParamId, PrivateId, SharedId, VarId};
+use crate::ir::{BufferId, ExprId, ExtentId, ParamId, PrivateId, SharedId, TileId, VarId};
 use crate::text::Span;
 use crate::text::suggest::closest;
 
@@ -14,6 +14,7 @@ pub(super) enum Declared {
     Param(ParamId),
     Shared(SharedId),
     Private(PrivateId),
+    Tile(TileId),
     Var(VarId),
     Extent(ExtentId),
 }

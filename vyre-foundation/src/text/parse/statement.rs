@@ -16,9 +16,30 @@ use crate::text::suggest::closest;
 use crate::text::{Span, TextError};
 
 /// The words that begin a statement, besides atomic and subgroup ops.
-const STATEMENTS: [&str; 16] = [
-    "let", "load", "store", "var", "declare", "get", "set", "if", "for", "while", "break", "continue",
-    "return", "barrier", "fence", "trap",
+const STATEMENTS: [&str; 23] = [
+    "let",
+    "load",
+    "store",
+    "var",
+    "declare",
+    "get",
+    "set",
+    "if",
+    "for",
+    "while",
+    "break",
+    "continue",
+    "return",
+    "barrier",
+    "fence",
+    "trap",
+    "tile_fill",
+    "tile_load",
+    "tile_store",
+    "tile_multiply_add",
+    "tile_add",
+    "tile_subtract",
+    "tile_scale",
 ];
 
 impl<'a> Parser<'a> {
@@ -86,6 +107,11 @@ impl<'a> Parser<'a> {
                 let code = self.small_integer()?;
                 self.expect_symbol(",")?;
                 Node::Trap { code, address: self.expression()?.0 }
+            }
+            _ if word.starts_with("tile_") && STATEMENTS.contains(&word) => {
+                self.bump();
+                let (tile, action) = self.tile_action(word)?;
+                Node::Tile { tile, action }
             }
             _ => return self.no_statement(word, start),
         };
@@ -190,7 +216,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `array[index]`.
-    fn element(&mut self) -> Parse<(Place, ExprId)> {
+    pub(super) fn element(&mut self) -> Parse<(Place, ExprId)> {
         let (name, span) = self.name("an array's name")?;
         let place = self.place_of(&name, span)?;
         self.expect_symbol("[")?;

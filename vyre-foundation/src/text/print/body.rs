@@ -2,9 +2,10 @@
 
 use super::Printer;
 use super::points::Point;
-use crate::ir::{Expr, ExprId, Node, NodeId, Place, RegionId};
+use crate::ir::{Expr, ExprId, Node, NodeId, Place, RegionId, TileAction, TileId};
 use crate::text::Span;
 use crate::text::infer::default_step;
+use vyre_spec::TileLayout;
 
 enum Step {
     /// The node at a position of a region, and those after it.
@@ -259,6 +260,7 @@ impl Printer<'_> {
                 self.push(&format!("trap {code}, "));
                 self.expr(address);
             }
+            Node::Tile { tile, action } => self.tile(tile, action),
             // These have blocks: `node` writes them.
             Node::If { .. } | Node::For { .. } | Node::While { .. } => {}
         }
@@ -271,6 +273,35 @@ impl Printer<'_> {
         if let Some(second) = second {
             self.push(", ");
             self.expr(second);
+        }
+    }
+
+    fn tile(&mut self, tile: TileId, action: TileAction) {
+        let program = self.program;
+        self.push(action.name());
+        self.push(" ");
+        self.name(&program.tile(tile).name);
+        for other in action.tiles().into_iter().flatten() {
+            self.push(", ");
+            self.name(&program.tile(other).name);
+        }
+        match action {
+            TileAction::Fill { value } | TileAction::Scale { factor: value, .. } => {
+                self.push(", ");
+                self.expr(value);
+            }
+            TileAction::Load { place, index, stride, layout }
+            | TileAction::Store { place, index, stride, layout } => {
+                self.push(", ");
+                self.element(place, index);
+                self.push(", ");
+                self.expr(stride);
+                if layout != TileLayout::RowMajor {
+                    self.push(", ");
+                    self.push(layout.name());
+                }
+            }
+            TileAction::MultiplyAdd { .. } | TileAction::Add { .. } | TileAction::Subtract { .. } => {}
         }
     }
 

@@ -49,6 +49,13 @@ impl Printer<'_> {
             let span = self.array("private", array);
             self.map.privates.push(span);
         }
+        for tile in program.tiles() {
+            let start = self.declaration("tile", &tile.name);
+            self.push(&tile.ty.to_string());
+            let span = self.from(start);
+            self.map.tiles.push(span);
+            self.push(";\n");
+        }
         self.stray_variables();
         self.push("\n");
         self.launch(&extents);

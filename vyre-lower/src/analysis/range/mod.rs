@@ -183,6 +183,12 @@ impl<'a> Ranges<'a> {
                 Node::Load { index, .. } | Node::Store { index, .. } | Node::Atomic { index, .. } => {
                     ask(index)
                 }
+                Node::Tile { action, .. } => {
+                    if let Some((_, index, stride, _)) = action.memory() {
+                        ask(index);
+                        ask(stride);
+                    }
+                }
                 Node::If { condition, .. } | Node::While { condition, .. } => ask(condition),
                 Node::For { start, end, step, .. } => [start, end, step].into_iter().for_each(&mut ask),
                 _ => {}
@@ -357,7 +363,11 @@ impl<'a> Ranges<'a> {
             BuiltIn::LocalIndex => below(Poly::from(size.iter().product::<i128>())),
             BuiltIn::SubgroupLane => below(Poly::from(i128::from(self.lanes?))),
             BuiltIn::SubgroupSize => self.lanes.map(|n| Range::new(i128::from(n), i128::from(n))),
-            BuiltIn::SubgroupId => below(Poly::from(size.iter().product::<i128>())),
+            BuiltIn::SubgroupId => {
+                // Subgroups are whole.
+                let invocations = size.iter().product::<i128>();
+                below(Poly::from(invocations / self.lanes.map_or(1, |n| i128::from(n.max(1)))))
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use vyre_foundation::ir::{Expr, ExprId, Node, NodeId, RegionId};
 use vyre_spec::DataType;
 use vyre_spec::ops::{BinaryOp, UnaryOp};
 
+use super::Verdict;
 use super::fact::{Fact, Likely, MOST_NEEDS, Range, union};
 use super::{Poly, Ranges};
 
@@ -64,6 +65,18 @@ impl Ranges<'_> {
                     self.access(id, place, index, &mut scope);
                 }
                 Node::Atomic { place, index, .. } => self.access(id, place, index, &mut scope),
+                Node::Tile { tile, action } => {
+                    if let Some((place, index, stride, layout)) = action.memory() {
+                        let (first, narrowed) = self.within(index, &mut scope);
+                        let (apart, _) = self.within(stride, &mut scope);
+                        let lines = program.tile(tile).ty.lines(layout);
+                        let verdict = match self.last_of_tile(&first, &apart, lines) {
+                            Some(whole) => self.decide(place, index, &whole, narrowed),
+                            None => Verdict::Guarded("the tile's last element may be anywhere"),
+                        };
+                        self.verdicts[id.index()] = Some(verdict);
+                    }
+                }
                 Node::If { condition, then, otherwise } => {
                     // Who comes past a branch that always leaves did not take it.
                     if leaves[then.index()] {
@@ -122,6 +135,26 @@ impl Ranges<'_> {
         let (fact, narrowed) = self.within(index, scope);
         let verdict = self.decide(place, index, &fact, narrowed);
         self.verdicts[id.index()] = Some(verdict);
+    }
+
+    /// From the first to the last element of a tile whose lines are a stride apart. Strides are not negative.
+    fn last_of_tile(&self, first: &Fact, stride: &Fact, (lines, neighbours): (u32, u32)) -> Option<Fact> {
+        if !self.atoms.never_negative(&stride.sure.lo) {
+            return None;
+        }
+        let (lines, neighbours) = (i128::from(lines) - 1, i128::from(neighbours) - 1);
+        let whole = |first: &Range, stride: &Range| {
+            let hi = first.hi.add(&stride.hi.scaled(lines)?)?.plus(neighbours)?;
+            Some(Range { lo: first.lo.clone(), hi })
+        };
+        let sure = whole(&first.sure, &stride.sure)?;
+        if first.likely.is_none() && stride.likely.is_none() {
+            return Some(Fact::sure(sure));
+        }
+        let range = whole(first.best(), stride.best())?;
+        let needs = union(first.needs().to_vec(), stride.needs());
+        let likely = (needs.len() <= MOST_NEEDS).then(|| Box::new(Likely { range, needs }));
+        Some(Fact { sure, likely })
     }
 
     /// What is known of an expression in this scope, and whether the scope had a part in it.

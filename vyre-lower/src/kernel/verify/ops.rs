@@ -10,7 +10,7 @@
 use vyre_spec::ops::{BinaryOp, CastOp, SubgroupOp, TernaryOp, UnaryOp};
 use vyre_spec::{DataType, Value, binary_ops, ternary_ops, unary_ops};
 
-use super::super::{InstId, KernelDescriptor, LaunchField, Op, Proof};
+use super::super::{InstId, KernelDescriptor, LaunchField, Op, Proof, TileOp};
 use super::{Broken, ensure};
 
 macro_rules! is_native {
@@ -157,6 +157,9 @@ pub(super) fn guard(kernel: &KernelDescriptor, id: InstId, under_if: bool) -> Re
             Op::LoadVector { proof: Proof::Guarded(_), .. }
             | Op::StoreVector { proof: Proof::Guarded(_), .. },
         ) => ensure(false, id, "a vector access has a proof"),
+        Some(Op::Tile { op: TileOp::Load(m) | TileOp::Store(m), .. }) => {
+            ensure(!matches!(m.proof, Proof::Guarded(_)), id, "a tile access has a proof")
+        }
         _ => Ok(()),
     }
 }

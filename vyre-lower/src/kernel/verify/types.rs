@@ -1,8 +1,8 @@
 //! Types of operands, results and declarations.
 
-use vyre_spec::{Access, DataType};
+use vyre_spec::{Access, DataType, TileProduct};
 
-use super::super::{ArrayDecl, Inst, InstId, KernelDescriptor, Op, Place, Role};
+use super::super::{ArrayDecl, Inst, InstId, KernelDescriptor, Op, Place, Role, TileOp};
 use super::{Broken, ensure, windows};
 
 /// Checks bindings, arrays and launch data.
@@ -44,12 +44,13 @@ pub(super) fn declarations(kernel: &KernelDescriptor) -> Result<(), Broken> {
         let fits = in_memory(array.element) && array.len > 0;
         fail(fits, "arrays have elements of device types, and not bool")?;
     }
-    let vectors =
-        |a: &ArrayDecl| a.vector == 4 && !a.atomic && a.element.size() == 4 && a.len.is_multiple_of(4);
+    let vectors = |a: &ArrayDecl| {
+        a.vector == 4 && !a.atomic && in_vectors_of_four(a.element) && a.len.is_multiple_of(4)
+    };
     fail(
         kernel.shared.iter().all(|a| a.vector == 1 || vectors(a))
             && kernel.privates.iter().all(|a| a.vector == 1),
-        "vectors are of four words, in shared arrays of a multiple of them without atomics",
+        "vectors are of four words or 16-bit floats, in shared arrays of a multiple of them without atomics",
     )?;
     fail(kernel.shared.iter().all(|a| !a.zero), "shared arrays are zeroed by instructions")?;
     fail(kernel.privates.iter().all(|a| !a.atomic), "private arrays are not atomic")?;
@@ -62,11 +63,21 @@ const fn is_device_type(ty: DataType) -> bool {
 }
 
 const fn in_memory(ty: DataType) -> bool {
-    is_device_type(ty) && !matches!(ty, DataType::Bool)
+    is_device_type(ty) && !matches!(ty, DataType::Bool) || matches!(ty, DataType::F16)
 }
 
-/// An array as an instruction meets it.
+const fn in_vectors_of_four(element: DataType) -> bool {
+    element.size() == 4 || matches!(element, DataType::F16)
+}
+
+/// The type of values that are elements of this type in memory.
+const fn carried(element: DataType) -> DataType {
+    if matches!(element, DataType::F16) { DataType::F32 } else { element }
+}
+
+/// An array as an instruction meets it; the element is as values are.
 struct Array {
+    stored: DataType,
     element: DataType,
     atomic: bool,
     writable: bool,
@@ -75,17 +86,20 @@ struct Array {
 fn array(kernel: &KernelDescriptor, place: Place) -> Option<Array> {
     match place {
         Place::Binding(n) => kernel.bindings.get(n as usize).map(|b| Array {
-            element: b.element,
+            stored: b.element,
+            element: carried(b.element),
             atomic: b.atomic,
             writable: b.access.is_output(),
         }),
         Place::Shared(n) => kernel.shared.get(n as usize).map(|a| Array {
-            element: a.element,
+            stored: a.element,
+            element: carried(a.element),
             atomic: a.atomic,
             writable: true,
         }),
         Place::Private(n) => kernel.privates.get(n as usize).map(|a| Array {
-            element: a.element,
+            stored: a.element,
+            element: carried(a.element),
             atomic: a.atomic,
             writable: true,
         }),
@@ -211,6 +225,10 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
         Op::Loop { .. } | Op::Break | Op::Continue | Op::Return | Op::Barrier { .. } | Op::Fence { .. } => {
             return ensure(inst.ty.is_none(), id, "an effect has no value");
         }
+        Op::Tile { tile, op } => {
+            tile_op(kernel, id, tile, op)?;
+            return ensure(inst.ty.is_none(), id, "an effect has no value");
+        }
         Op::Subgroup { op, value, lane } => {
             ensure(lane.is_some() == op.rule().takes_lane(), id, "shuffles, and only they, name a lane")?;
             ensure(lane.is_none_or(|lane| is(lane, DataType::U32)), id, "a lane is u32")?;
@@ -218,4 +236,36 @@ pub(super) fn check(kernel: &KernelDescriptor, id: InstId) -> Result<(), Broken>
         }
     };
     ensure(result.is_some() && result == inst.ty, id, "types follow the op's row")
+}
+
+/// Checks a tile op.
+fn tile_op(kernel: &KernelDescriptor, id: InstId, tile: u32, op: TileOp) -> Result<(), Broken> {
+    let ty = |tile: u32| kernel.tiles.get(tile as usize).copied();
+    let is = |operand: InstId, wanted: DataType| {
+        kernel.insts.get(operand.index()).is_some_and(|inst| inst.ty == Some(wanted))
+    };
+    let Some(own) = ty(tile) else { return ensure(false, id, "a tile is in the table") };
+    match op {
+        TileOp::Zero => Ok(()),
+        TileOp::Load(memory) | TileOp::Store(memory) => {
+            let words = is(memory.index, DataType::U32) && is(memory.stride, DataType::U32);
+            ensure(words, id, "an index and a stride are u32")?;
+            let array = array(kernel, memory.place).filter(|a| a.stored == own.element && !a.atomic);
+            let array = array.filter(|_| !matches!(memory.place, Place::Private(_)));
+            ensure(array.is_some(), id, "tiles are in arrays of their element type that a subgroup shares")?;
+            let writable = array.is_some_and(|a| a.writable) || matches!(op, TileOp::Load(_));
+            ensure(writable, id, "what is stored to is writable")
+        }
+        TileOp::MultiplyAdd(a, b, c) => {
+            let product = ty(a).zip(ty(b)).and_then(|(a, b)| TileProduct::of(a, b, own));
+            ensure(product.is_some() && ty(c) == Some(own), id, "the tiles of a product fit")
+        }
+        TileOp::Add(a, b) | TileOp::Subtract(a, b) => {
+            ensure([a, b].map(ty) == [Some(own); 2], id, "elementwise ops take tiles of one type")
+        }
+        TileOp::Scale(a, factor) => {
+            ensure(ty(a) == Some(own), id, "elementwise ops take tiles of one type")?;
+            ensure(is(factor, DataType::F32), id, "a tile is scaled by an f32")
+        }
+    }
 }

@@ -1,0 +1,118 @@
+//! Tiles: what is refused, and what is proved.
+
+use vyre_foundation::check::{Checked, check};
+use vyre_foundation::ir::Program;
+use vyre_foundation::text::parse;
+use vyre_lower::kernel::{Op, Proof, TileOp, VerifiedKernel};
+use vyre_lower::{LowerError, lower};
+use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile};
+
+fn program(declarations: &str, body: &str) -> Checked<Program> {
+    let text = format!(
+        "program tiles {{
+            param n: u32;
+            buffer x: readonly f16[];
+            buffer y: readwrite f32[];
+            shared s: f16[640];
+            tile left: a f16[16, 16];
+            tile right: b f16[16, 16];
+            tile sum: accumulator f32[16, 16];
+            {declarations}
+            launch workgroups(n) size(32) {{ {body} }}
+        }}"
+    );
+    check(parse(&text).unwrap_or_else(|e| panic!("{}", e[0])).0).unwrap_or_else(|e| panic!("{e:#?}"))
+}
+
+fn lowered(program: &Checked<Program>, profile: &DeviceProfile) -> Result<VerifiedKernel, LowerError> {
+    let options = CompileOptions { launch_contract: true, ..CompileOptions::default() };
+    lower(program, profile, &options)
+}
+
+fn refused(body: &str) -> LowerError {
+    lowered(&program("", body), &DeviceProfile::reference()).unwrap_err()
+}
+
+/// The proofs of the tile accesses.
+fn proofs(body: &str) -> Vec<Proof> {
+    let kernel = lowered(&program("", body), &DeviceProfile::reference()).unwrap_or_else(|e| panic!("{e}"));
+    let memory = kernel.insts.iter().filter_map(|inst| match inst.op {
+        Op::Tile { op: TileOp::Load(m) | TileOp::Store(m), .. } => Some(m.proof),
+        _ => None,
+    });
+    memory.collect()
+}
+
+#[test]
+fn a_device_without_tiles_refuses_them_by_name() {
+    let program = program("", "tile_multiply_add sum, left, right, sum; tile_store sum, y[0], 16;");
+    let refusal = |profile: DeviceProfile| match lowered(&program, &profile) {
+        Err(LowerError::Unsupported { op, ty, device, missing }) => {
+            assert_eq!(device, profile.name);
+            (op, ty, missing)
+        }
+        other => panic!("{other:?}"),
+    };
+    let all = DeviceProfile::reference();
+    let without = |wanted: Capability| {
+        let kept = all.capabilities.iter().filter(|&c| c != wanted);
+        let capabilities = kept.fold(CapabilitySet::EMPTY, CapabilitySet::with);
+        DeviceProfile { capabilities, ..all.clone() }
+    };
+    let (op, ty, missing) = refusal(without(Capability::Tiles));
+    assert!(op.contains("tile_multiply_add") && op.contains("accumulator f32[16, 16]"), "{op}");
+    assert_eq!((ty, missing), (Some(DataType::F32), Some(Capability::Tiles)));
+    // A device that has tiles of these types, but not this product.
+    let mut others = all.clone();
+    others.tiles.retain(|p| (p.factor, p.sum) != (DataType::F16, DataType::F32));
+    let (op, ty, missing) = refusal(others);
+    assert!(op.contains("a f16[16, 16] and b f16[16, 16]"), "{op}");
+    assert_eq!((ty, missing), (Some(DataType::F16), Some(Capability::Tiles)));
+    assert!(lowered(&program, &all).is_ok());
+}
+
+#[test]
+fn what_cannot_be_proved_in_bounds_or_aligned_is_refused() {
+    let tail = refused("tile_load left, s[400], 16;");
+    // 400 + 15 × 16 + 15 is 655, and s has 640 elements.
+    assert!(
+        matches!(tail, LowerError::TileBounds { op: "tile_load", ref array, .. } if array == "s"),
+        "{tail}"
+    );
+    let loose = refused("tile_load left, s[n], 16;");
+    assert!(matches!(loose, LowerError::TileBounds { .. } | LowerError::TileAlignment { .. }), "{loose}");
+    let odd = refused("tile_load left, s[4], 16;");
+    assert!(matches!(odd, LowerError::TileAlignment { elements: 8, .. }), "{odd}");
+    let stride = refused("tile_load left, s[8], 20;");
+    assert!(matches!(stride, LowerError::TileAlignment { elements: 8, .. }), "{stride}");
+    // A row of 16 floats is aligned to four of them.
+    let words = refused("tile_store sum, y[workgroup_id.x * 256 + 2], 16;");
+    assert!(matches!(words, LowerError::TileAlignment { elements: 4, .. }), "{words}");
+    let value = refused("tile_fill sum, 1.0;");
+    assert!(matches!(value, LowerError::Unsupported { missing: None, .. }), "{value}");
+}
+
+#[test]
+fn ranges_and_contracts_prove_accesses() {
+    // 384 + 15 × 16 + 15 is 639.
+    let fixed = proofs("tile_load left, s[384], 16; tile_load right, s[0], 40, column_major;");
+    assert!(matches!(fixed[..], [Proof::Proven(_), Proof::Proven(_)]), "{fixed:?}");
+    let launch =
+        proofs("tile_load left, x[workgroup_id.x * 256], 16; tile_store sum, y[workgroup_id.x * 256], 16;");
+    assert!(matches!(launch[..], [Proof::Contract(_), Proof::Contract(_)]), "{launch:?}");
+    let text = "tile_load left, x[workgroup_id.x * 256], 16;";
+    let plain = lower(&program("", text), &DeviceProfile::reference(), &CompileOptions::default());
+    assert!(matches!(plain, Err(LowerError::TileBounds { .. })), "a launch of another size has no guards");
+}
+
+#[test]
+fn halves_that_tiles_read_are_vectors_in_memory() {
+    let body = "store s[local_index] = x[local_index]; barrier workgroup; tile_load left, s[0], 16;";
+    let kernel = lowered(&program("", body), &DeviceProfile::reference()).unwrap();
+    let shared = &kernel.shared[0];
+    assert_eq!((shared.element, shared.vector, shared.len), (DataType::F16, 4, 640));
+    // What no tile reads stays in words.
+    assert_eq!((kernel.bindings[0].element, kernel.bindings[0].vector), (DataType::U32, 1));
+    assert!(kernel.needs.contains(Capability::Tiles) && kernel.needs.contains(Capability::F16));
+    assert!(kernel.to_string().contains("load tile 0, `s`[%"), "{}", kernel.to_string());
+}
