@@ -329,7 +329,7 @@ fn vector_index(w: &mut Writer, member: InstId) -> Option<(InstId, Option<InstId
         return Some((w.lit(constant.bits() as u32 / WIDTH), None));
     }
     let bits = w.lit(WIDTH.trailing_zeros());
-    let index = w.detached(Op::Binary(BinaryOp::Shr, index, bits), Some(vyre_spec::DataType::U32));
+    let index = w.detached(Op::Binary(BinaryOp::Shr, index, bits), Some(DataType::U32));
     Some((index, Some(index)))
 }
 
