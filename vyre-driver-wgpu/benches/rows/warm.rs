@@ -102,7 +102,6 @@ impl Bench<'_> {
             pairs,
             operations: None,
             correct: true,
-            operations: None,
         })
     }
 }
