@@ -21,7 +21,7 @@ use crate::generation::{Cause, GRACE, Generation, MemoryLimits};
 use crate::probe;
 use crate::profile::{profile_of, with_tiles};
 use crate::seam::{Fault, Seam, Site};
-use crate::tiles::{self, Tiles};
+use crate::tiles;
 
 /// The living core, or what is left of the last one.
 #[derive(Debug)]
@@ -192,17 +192,24 @@ fn generation(
     withheld: Withheld,
     seam: &Arc<Seam>,
 ) -> Result<(Arc<Generation>, DeviceProfile), BackendError> {
+    let open =
+        |probed| Generation::open(candidate, probed, withheld.features, withheld.limits, Arc::clone(seam));
     // What is withheld is not probed either.
-    let tiles = if withheld.features.intersects(tiles::FEATURES) {
-        Tiles::default()
-    } else {
-        tiles::probe(candidate)
-    };
-    let probed = if tiles.right.is_empty() { Features::empty() } else { tiles::FEATURES };
-    let generation =
-        Generation::open(candidate, probed, withheld.features, withheld.limits, Arc::clone(seam))?;
+    if withheld.features.intersects(tiles::FEATURES) {
+        let generation = open(Features::empty())?;
+        let profile = profile_of(&generation, probe::quirks(&generation)?);
+        return Ok((generation, profile));
+    }
+    let generation = open(tiles::FEATURES)?;
     let profile = profile_of(&generation, probe::quirks(&generation)?);
-    let profile = with_tiles(profile, &generation, tiles.right);
+    let tiles = tiles::probe(candidate, &generation);
+    if tiles.wrong.is_none() && !generation.is_lost() {
+        return Ok((Arc::clone(&generation), with_tiles(profile, &generation, tiles.right)));
+    }
+    // A device that a wrong product may have harmed is not kept.
+    let probed = if tiles.right.is_empty() { Features::empty() } else { tiles::FEATURES };
+    let generation = open(probed)?;
+    let profile = with_tiles(profile_of(&generation, profile.quirks), &generation, tiles.right);
     Ok((generation, profile))
 }
 

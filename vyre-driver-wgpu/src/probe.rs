@@ -194,6 +194,18 @@ mod tests {
     }
 
     #[test]
+    fn a_backend_has_the_quirks_that_its_device_shows() {
+        let backend = crate::WgpuBackend::acquire().unwrap();
+        let results = run(&backend.core().unwrap().generation).unwrap();
+        println!("{}: {results:x?}", backend.adapter_info().name);
+        let quirks = vyre_driver::VyreBackend::profile(&backend).quirks;
+        // A software driver's halves are not taken whatever it shows.
+        let halves = quirks.loses_halves;
+        assert_eq!(Quirks { loses_halves: halves, ..judge(results) }, quirks);
+        assert!(halves >= judge(results).loses_halves);
+    }
+
+    #[test]
     fn an_ideal_device_has_no_quirks() {
         assert_eq!(judge(ideal()), Quirks::default());
     }

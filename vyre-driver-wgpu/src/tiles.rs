@@ -1,6 +1,7 @@
 //! Whether the adapter's matrix engines compute right products: some drivers advertise cooperative matrices that
-//! do not. The probe multiplies two matrices in each way that the driver names, on a device that is opened for it
-//! alone, since the feature is experimental in wgpu. It runs once per adapter and process.
+//! do not. The probe multiplies two matrices in each way that the driver names, on the device that was opened: to open
+//! another takes longer than all the rest. If a product is wrong, that device is given up. It runs once per adapter and
+//! process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +11,9 @@ use wgpu::{AdapterInfo, CooperativeScalarType, Features};
 
 use crate::acquire::Candidate;
 use crate::core::{Core, Lasting};
-use crate::generation::{Generation, MemoryLimits};
+use crate::generation::Generation;
 use crate::profile::profile_of;
 use crate::raw;
-use crate::seam::Seam;
 
 /// What the adapter's cooperative matrices are worth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,10 +57,10 @@ fn key(info: &AdapterInfo, index: usize) -> String {
 }
 
 /// What the probe finds, from memory if the adapter was probed before.
-pub(crate) fn probe(candidate: &Candidate) -> Tiles {
+pub(crate) fn probe(candidate: &Candidate, generation: &Arc<Generation>) -> Tiles {
     let key = key(&candidate.adapter.get_info(), candidate.report.index);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    known.get_or_insert_default().entry(key).or_insert_with(|| run(candidate)).clone()
+    known.get_or_insert_default().entry(key).or_insert_with(|| run(candidate, generation)).clone()
 }
 
 /// What the probe found; nothing if the adapter was not probed.
@@ -91,23 +91,13 @@ fn named(candidate: &Candidate) -> Vec<TileProduct> {
     products
 }
 
-fn run(candidate: &Candidate) -> Tiles {
+fn run(candidate: &Candidate, generation: &Arc<Generation>) -> Tiles {
     let mut tiles = Tiles::default();
-    if !candidate.adapter.features().contains(FEATURES) {
+    if !generation.has(FEATURES) {
         return tiles;
     }
-    let core = match Generation::open_with(
-        candidate,
-        FEATURES,
-        MemoryLimits::default(),
-        Arc::new(Seam::default()),
-    ) {
-        Ok(generation) => {
-            let profile = profile_of(&generation, Quirks::default());
-            Arc::new(Core::new(Lasting::new(), generation, profile))
-        }
-        Err(error) => return Tiles { wrong: Some(error.to_string()), ..tiles },
-    };
+    let profile = profile_of(generation, Quirks::default());
+    let core = Arc::new(Core::new(Lasting::new(), Arc::clone(generation), profile));
     for product in named(candidate) {
         let size = (product.rows * product.columns * product.sum.size()) as usize;
         let judged = raw::dispatch(&core, &shader(product), &factors(product), size, INVOCATIONS)

@@ -72,8 +72,8 @@ pub(crate) fn trusted_naga(device: &Device, label: &str, module: naga::Module) -
 /// Leave to open a device with experimental features.
 pub(crate) fn experimental() -> wgpu::ExperimentalFeatures {
     // SAFETY: the caller acknowledges that the code behind these features may have faults. The one feature that is
-    // used is cooperative matrices. A probe multiplies some, on a device that is opened for it alone, in a shader of
-    // ours that wgpu validates with every check on; only where the products are right is another device opened so.
-    // There, kernels use them whose tiles were proved in bounds.
+    // used is cooperative matrices. A probe multiplies some in shaders of ours that wgpu validates with every check on,
+    // and a device that gives a wrong product is not kept. Kernels use them for products that were right only, with
+    // tiles that were proved in bounds.
     unsafe { wgpu::ExperimentalFeatures::enabled() }
 }

@@ -51,14 +51,24 @@ fn in_memory(logical: DataType, atomic: bool, native: bool) -> DataType {
     }
 }
 
-/// The arrays of 16-bit floats that tile ops address: they have no atomics, and are vectors of four 16-bit floats
-/// in memory, as matrix engines take them.
-pub(crate) fn halves_in_tiles(program: &Program) -> BTreeSet<ir::Place> {
-    let places = program.nodes().iter().filter_map(|node| match node {
-        ir::Node::Tile { action, .. } => action.place(),
+/// The arrays of 16-bit floats that are vectors of four 16-bit floats in memory, as matrix engines take them: those
+/// that tile ops address, which have no atomics, and in programs with tiles also the buffers that are only
+/// loaded, since what is loaded there most often goes to tiles.
+pub(crate) fn halves_in_tiles(program: &Program, facts: &Facts) -> BTreeSet<ir::Place> {
+    let tile_ops = program.nodes().iter().filter_map(|node| match node {
+        ir::Node::Tile { action, .. } => Some(action),
         _ => None,
     });
-    places.filter(|&place| program.place(place).1 == DataType::F16).collect()
+    let mut places: BTreeSet<ir::Place> = tile_ops.clone().filter_map(|action| action.place()).collect();
+    if tile_ops.count() > 0 {
+        let buffers = program.buffer_ids().map(ir::Place::Buffer);
+        places.extend(buffers.filter(|&place| {
+            let usage = facts.usage(place);
+            usage.loaded && !usage.stored && !usage.atomic
+        }));
+    }
+    places.retain(|&place| program.place(place).1 == DataType::F16);
+    places
 }
 
 impl Bindings {
@@ -67,7 +77,7 @@ impl Bindings {
         let native = profile.capabilities.contains(Capability::AtomicFloat32);
         let mut layout =
             Self { bindings: Vec::new(), shared: Vec::new(), privates: Vec::new(), numbers: Vec::new() };
-        let in_tiles = halves_in_tiles(program);
+        let in_tiles = halves_in_tiles(program, facts);
         for (id, buffer) in program.buffer_ids().zip(program.buffers()) {
             let usage = facts.usage(ir::Place::Buffer(id));
             if !(usage.loaded || usage.stored || usage.atomic) {

@@ -475,7 +475,7 @@ fn check_limits(
 ) -> Result<(), LowerError> {
     // Sub-word elements take whole words.
     let size = |array: &Array| u64::from(array.len) * u64::from(array.element.size().max(4));
-    let halves = halves_in_tiles(program);
+    let halves = halves_in_tiles(program, program.facts());
     let shared = (0..).map(|i| ir::Place::Shared(ir::SharedId::new(i))).zip(program.shared());
     let shared = shared.map(|(place, array)| {
         if halves.contains(&place) { u64::from(array.len.next_multiple_of(4)) * 2 } else { size(array) }

@@ -35,6 +35,7 @@ fn backend_features() {
     assert!(backend.supports_speculation() && backend.allows_host_grid_sync_split());
     // What neither wgpu nor naga has.
     assert!(!backend.supports_bf16());
+    assert_eq!(backend.supports_tensor_cores(), !backend.profile().tiles.is_empty());
     assert!(!backend.supports_async_compute() && !backend.supports_persistent_thread_dispatch());
     assert!(!backend.is_distributed() && !backend.supports_distributed_collectives());
     assert!(!backend.supports_grid_sync());

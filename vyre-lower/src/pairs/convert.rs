@@ -65,7 +65,8 @@ impl Narrowing<'_> {
     }
 
     /// A number as a float to be multiplied by a power of 2, which is the second value. The device rounds the
-    /// highest 32 digits; a one among the rest is kept in the lowest of them, where it decides a tie only.
+    /// highest 31 digits; a one among the rest is kept in the lowest of them, where it decides a tie only. (Of 32
+    /// digits SwiftShader converts the highest by itself, and rounds twice.)
     fn rounded(&mut self, a: Pair) -> (InstId, InstId) {
         let in_high = self.w.raw1(UnaryOp::LeadingZeros, a.high);
         let in_low = self.w.raw1(UnaryOp::LeadingZeros, a.low);
@@ -75,13 +76,17 @@ impl Narrowing<'_> {
         let none = self.w.raw_lit(BinaryOp::Eq, a.high, 0u32);
         let zeros = self.w.select(none, in_low, in_high);
         let moved = self.shl(a, zeros);
-        let any = self.w.raw_lit(BinaryOp::Ne, moved.low, 0u32);
+        let dropped = self.w.raw_lit(BinaryOp::BitAnd, moved.high, 1u32);
+        let rest = self.w.raw(BinaryOp::BitOr, moved.low, dropped);
+        let any = self.w.raw_lit(BinaryOp::Ne, rest, 0u32);
         let (one, zero) = (self.w.lit(1u32), self.w.lit(0u32));
         let sticky = self.w.select(any, one, zero);
-        let digits = self.w.raw(BinaryOp::BitOr, moved.high, sticky);
+        let digits = self.w.raw_lit(BinaryOp::Shr, moved.high, 1u32);
+        let digits = self.w.raw(BinaryOp::BitOr, digits, sticky);
+        let digits = self.w.bitcast(DataType::I32, digits);
         let number = self.w.cast(CastOp::Convert, DataType::F32, digits);
-        // 2^(32 - zeros), by its exponent.
-        let bias = self.w.lit(127u32 + 32);
+        // 2^(33 - zeros), by its exponent.
+        let bias = self.w.lit(127u32 + 33);
         let exponent = self.w.raw(BinaryOp::Sub, bias, zeros);
         let exponent = self.w.raw_lit(BinaryOp::Shl, exponent, 23u32);
         (number, self.w.bitcast(DataType::F32, exponent))

@@ -10,8 +10,10 @@ use vyre_foundation::launch::{Params, ResolvedLaunch, resolve};
 use vyre_lower::grid_sync::ScheduleTooLong;
 use vyre_lower::kernel::{Binding, BlockId, Grid, InstId, KernelDescriptor, Op, Place, Role};
 use vyre_lower::{Lowered, lower_all};
-use vyre_spec::ops::{AtomicOp, BinaryOp, CastOp, SubgroupOp};
+use vyre_spec::ops::{AtomicOp, CastOp, SubgroupOp};
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
+
+use crate::device_ops::{binary, cast};
 
 /// What memory holds that nobody wrote.
 const GARBAGE: u64 = 0xDEAD_BEEF_DEAD_BEEF;
@@ -562,40 +564,4 @@ impl Invocation {
     fn get(&self, id: InstId) -> Value {
         self.values[id.index()].expect("a value is written before it is read")
     }
-}
-
-/// A device's op: undefined where the device's is.
-fn binary(op: BinaryOp, a: Value, b: Value) -> Value {
-    let signed = a.ty().is_signed_int();
-    if a.ty().is_int() && matches!(op, BinaryOp::Div | BinaryOp::Rem) {
-        assert_ne!(b.bits(), 0, "division by zero");
-        let least = 1 << (a.ty().width() - 1);
-        assert!(!signed || a.bits() != least || b.as_int() != Some(-1), "an overflowing division");
-        assert!(op == BinaryOp::Div || !signed, "a signed remainder");
-    }
-    if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
-        assert!(b.bits() < u64::from(a.ty().width()), "a shift by the width or more");
-    }
-    let left = [
-        BinaryOp::RotateLeft,
-        BinaryOp::RotateRight,
-        BinaryOp::SaturatingAdd,
-        BinaryOp::SaturatingSub,
-        BinaryOp::MulHigh,
-        BinaryOp::AbsDiff,
-    ];
-    assert!(!left.contains(&op), "an op that lowering should not leave");
-    let is_float = a.ty().is_float();
-    assert!(!(is_float && matches!(op, BinaryOp::Ne | BinaryOp::Min | BinaryOp::Max)), "an inexact float op");
-    op.eval(a, b).unwrap()
-}
-
-/// A device's conversion: undefined where the device's is.
-fn cast(op: CastOp, a: Value, to: DataType) -> Value {
-    if let (CastOp::Convert, Some(x), true) = (op, a.as_f64(), to.is_int()) {
-        let whole = 2f64.powi(to.width() as i32);
-        let range = if to.is_signed_int() { -whole / 2.0..whole / 2.0 } else { 0.0..whole };
-        assert!(range.contains(&x), "a float out of the integer's range");
-    }
-    op.eval(a, to).unwrap()
 }

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod contracts;
+mod device_ops;
 mod files;
 mod fma;
 mod grid_sync;
