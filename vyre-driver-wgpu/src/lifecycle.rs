@@ -204,7 +204,8 @@ fn generation(
     let profile = profile_of(&generation, probe::quirks(&generation)?);
     let tiles = tiles::probe(candidate, &generation);
     if tiles.wrong.is_none() && !generation.is_lost() {
-        return Ok((Arc::clone(&generation), with_tiles(profile, &generation, tiles.right)));
+        let profile = with_tiles(profile, &generation, tiles.right);
+        return Ok((generation, profile));
     }
     // A device that a wrong product may have harmed is not kept.
     let probed = if tiles.right.is_empty() { Features::empty() } else { tiles::FEATURES };
