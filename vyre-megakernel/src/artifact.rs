@@ -184,7 +184,12 @@ impl Artifact {
         &self.program
     }
 
-    /// The options to compile the program with.
+    /// The programs that a run dispatches, each once: what a target payload of this artifact holds.
+    pub fn programs(&self) -> &[Checked<Program>] {
+        std::slice::from_ref(&self.program)
+    }
+
+    /// The options to compile the programs with.
     pub fn options(&self) -> &CompileOptions {
         &self.options
     }

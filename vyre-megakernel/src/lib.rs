@@ -26,6 +26,7 @@
 
 mod artifact;
 mod bindings;
+mod envelope;
 mod request;
 mod schedule;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod tests;
 
 pub use artifact::{Artifact, ArtifactError, ArtifactId, compile};
 pub use bindings::{BindingError, BindingSet};
+pub use envelope::{ArtifactEnvelope, AttachError, EnvelopeError};
 pub use request::{CompileRequest, RequestError, ValidRequest};
 pub use schedule::{Schedule, schedule};
 /// The digest of a device profile, of the contract.

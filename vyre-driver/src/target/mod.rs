@@ -78,6 +78,17 @@ impl PayloadKey {
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
+
+    /// The MAC of `content`. What is authenticated begins with a magic of its own, so that the MAC of one kind of
+    /// content is that of no other.
+    pub fn mac(&self, content: &[u8]) -> [u8; 32] {
+        *blake3::keyed_hash(&self.0, content).as_bytes()
+    }
+
+    /// Whether `mac` is that of `content`, in constant time.
+    pub fn verifies(&self, content: &[u8], mac: [u8; 32]) -> bool {
+        blake3::Hash::from_bytes(mac) == blake3::Hash::from_bytes(self.mac(content))
+    }
 }
 
 impl fmt::Debug for PayloadKey {
@@ -150,7 +161,7 @@ impl TargetPayload {
     /// The same with a MAC under `key`.
     #[must_use]
     pub fn sealed(mut self, key: &PayloadKey) -> Self {
-        self.mac = Some(self.mac_under(key));
+        self.mac = Some(key.mac(&self.content()));
         self
     }
 
@@ -160,20 +171,12 @@ impl TargetPayload {
     /// [`PayloadError::NoMac`] or [`PayloadError::WrongMac`].
     pub fn verify(&self, key: &PayloadKey) -> Result<(), PayloadError> {
         let mac = self.mac.ok_or(PayloadError::NoMac)?;
-        if blake3::Hash::from_bytes(mac) == blake3::Hash::from_bytes(self.mac_under(key)) {
-            Ok(())
-        } else {
-            Err(PayloadError::WrongMac)
-        }
+        if key.verifies(&self.content(), mac) { Ok(()) } else { Err(PayloadError::WrongMac) }
     }
 
     /// The digest of everything but the MAC.
     pub fn digest(&self) -> [u8; 32] {
         digest(&self.content())
-    }
-
-    fn mac_under(&self, key: &PayloadKey) -> [u8; 32] {
-        *blake3::keyed_hash(&key.0, &self.content()).as_bytes()
     }
 }
 
