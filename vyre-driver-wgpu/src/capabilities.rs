@@ -129,6 +129,7 @@ fn cast_to(ty: DataType) -> Result<Checked<Program>, String> {
         element: from,
         access: Access::ReadOnly,
         count: Count::Bytes,
+        coherent: false,
     });
     let count = arena.extent(Extent::Length(x));
     let one = arena.extent(Extent::Literal(1));
@@ -137,6 +138,7 @@ fn cast_to(ty: DataType) -> Result<Checked<Program>, String> {
         element: ty,
         access: Access::WriteOnly,
         count: Count::Extent(count),
+        coherent: false,
     });
     arena.set_launch(Launch::Domain { extent: [count, one, one], axes: 1 });
     let root = RegionId::new(0);

@@ -60,6 +60,7 @@ fn program(op: UnaryOp) -> Result<Checked<Program>, BackendError> {
         element: DataType::F32,
         access: Access::ReadOnly,
         count: Count::Bytes,
+        coherent: false,
     };
     let x = arena.buffer(x);
     let count = arena.extent(Extent::Length(x));
@@ -69,6 +70,7 @@ fn program(op: UnaryOp) -> Result<Checked<Program>, BackendError> {
         element,
         access: Access::WriteOnly,
         count: Count::Extent(count),
+        coherent: false,
     });
     arena.set_launch(Launch::Domain { extent: [count, one, one], axes: 1 });
     let root = RegionId::new(0);

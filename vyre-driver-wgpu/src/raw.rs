@@ -151,7 +151,13 @@ fn interface(workgroup_size: u32) -> Result<Checked<Program>, BackendError> {
     let groups = arena.extent(Extent::CeilDiv(words, size));
     let one = arena.extent(Extent::Literal(1));
     let mut buffer = |name: &str, access, count| {
-        arena.buffer(Buffer { name: name.to_owned(), element: DataType::U32, access, count });
+        arena.buffer(Buffer {
+            name: name.to_owned(),
+            element: DataType::U32,
+            access,
+            count,
+            coherent: false,
+        });
     };
     buffer("input", Access::ReadOnly, Count::Bytes);
     buffer("output", Access::WriteOnly, Count::Extent(words));
@@ -170,6 +176,7 @@ fn interface_descriptor(workgroup_size: u32) -> KernelDescriptor {
         element: DataType::U32,
         access,
         atomic: false,
+        coherent: false,
         vector: 1,
         window: None,
     };

@@ -155,7 +155,7 @@ fn cast(op: CastOp, from: DataType, to: DataType) -> Checked<Program> {
     let one = arena.extent(Extent::Literal(1));
     let mut buffer = |name: &str, element, access| {
         let name = name.to_owned();
-        arena.buffer(Buffer { name, element, access, count: Count::Extent(one) })
+        arena.buffer(Buffer { name, element, access, count: Count::Extent(one), coherent: false })
     };
     let (x, out) = (buffer("x", from, Access::ReadOnly), buffer("out", to, Access::WriteOnly));
     arena.set_launch(Launch::Domain { extent: [one; 3], axes: 1 });
@@ -214,6 +214,7 @@ fn specialized_parameters_are_substituted() {
         element: DataType::U32,
         access: Access::WriteOnly,
         count: Count::Extent(one),
+        coherent: false,
     });
     arena.set_launch(Launch::Domain { extent: [one; 3], axes: 1 });
     let index = arena.expr(Expr::BuiltIn(BuiltIn::Point(Axis::X)));

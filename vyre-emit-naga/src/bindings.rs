@@ -69,6 +69,9 @@ pub(crate) fn globals(module: &mut Module, descriptor: &KernelDescriptor) -> (Gl
             ),
         };
         let handle = add(module, binding.name.clone(), space, ty, Some(number));
+        if binding.coherent {
+            module.global_variables.get_mut(handle).memory_decorations |= MemoryDecorations::COHERENT;
+        }
         if binding.role == Role::LaunchData {
             out.launch = Some(handle);
         }

@@ -4,6 +4,7 @@
 mod samples;
 
 use samples::{EVERYTHING, REFUSED, body};
+use vyre_foundation::build::Kernel;
 use vyre_foundation::ir::{
     Arena, Array, Buffer, Count, Expr, ExprId, Extent, Launch, Node, NodeId, Param, Place, Program, RegionId,
     Variable,
@@ -45,6 +46,37 @@ fn everything_round_trips() {
 }
 
 #[test]
+fn a_coherent_buffer_says_so() {
+    let built = Kernel::build("mark", |k| {
+        let out = k.read_write::<u32>("out").coherent();
+        let done = k.write_only::<u32>("done", 1).coherent();
+        k.domain([out.len()], |[i]| {
+            out.store(i, i);
+            done.store(0u32, 1u32);
+        });
+    })
+    .unwrap();
+    let text = "\
+program mark {
+    buffer out: readwrite coherent u32[];
+    buffer done: writeonly coherent u32[1];
+
+    launch domain(len(out)) {
+        store out[point.x] = point.x;
+        store done[0] = 1;
+    }
+}
+";
+    assert_eq!(print(&built), text);
+    assert_eq!(program(text), *built);
+    // An input has nobody who writes it.
+    let input = program("program p { buffer x: readonly coherent u32[]; launch domain(1) {} }");
+    let findings = vyre_foundation::check::check(input).unwrap_err();
+    let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages, ["`x` is coherent, but it is `readonly`"]);
+}
+
+#[test]
 fn saxpy_prints_as_people_write_it() {
     let text = "\
 program saxpy {
@@ -64,8 +96,13 @@ program saxpy {
     round(&p);
     let mut arena = Arena::new("saxpy");
     let a = arena.param(Param { name: "a".into(), ty: DataType::F32, specialize: false });
-    let buffer =
-        |name: &str, access, count| Buffer { name: name.into(), element: DataType::F32, access, count };
+    let buffer = |name: &str, access, count| Buffer {
+        name: name.into(),
+        element: DataType::F32,
+        access,
+        count,
+        coherent: false,
+    };
     let x = arena.buffer(buffer("x", Access::ReadOnly, Count::Bytes));
     let len_x = arena.extent(Extent::Length(x));
     let y = arena.buffer(buffer("y", Access::ReadWrite, Count::Extent(len_x)));
@@ -91,6 +128,7 @@ fn storing(make: impl FnOnce(&mut Arena) -> Vec<ExprId>) -> Program {
         element: DataType::F32,
         access,
         count: Count::Bytes,
+        coherent: false,
     };
     let out = arena.buffer(buffer("out", Access::ReadWrite));
     for (i, value) in make(&mut arena).into_iter().enumerate() {

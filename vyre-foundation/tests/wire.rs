@@ -59,6 +59,19 @@ fn the_layout_is_the_documented_one() {
 }
 
 #[test]
+fn a_coherent_buffer_is_one_bit() {
+    let text = |word| {
+        format!("program q {{ buffer b: readwrite {word} u32[]; launch domain(1) {{ store b[0] = 1; }} }}")
+    };
+    let (plain, coherent) = (program(&text("")), program(&text("coherent")));
+    let (a, b) = (unsealed(&plain), unsealed(&coherent));
+    let different: Vec<_> = a.iter().zip(&b).filter(|(a, b)| a != b).collect();
+    assert_eq!(different, [(&1, &0x81)]);
+    assert_eq!(decode(&seal(&b)).unwrap(), coherent);
+    assert_ne!(plain, coherent);
+}
+
+#[test]
 fn decoding_undoes_encoding() {
     for statements in [EVERYTHING].iter().chain(&REFUSED) {
         let p = program(&body(statements));

@@ -99,6 +99,7 @@ impl Bindings {
                 access: if buffer.access == Access::Uniform { Access::ReadOnly } else { buffer.access },
                 // Elements that share a word are stored by atomics on the word.
                 atomic: usage.atomic || packed && usage.stored,
+                coherent: buffer.coherent,
                 vector: if tiles { 4 } else { 1 },
                 window: None,
             });
@@ -133,6 +134,7 @@ impl Bindings {
             element: DataType::U32,
             access,
             atomic,
+            coherent: false,
             vector: 1,
             window: None,
         };

@@ -429,6 +429,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             .with_if(Capability::Tiles, self.facts.has_tiles())
             .with_if(Capability::F16, self.uses(|ty| ty == DataType::F16))
             .with_if(Capability::Fence, self.w.insts.iter().any(|inst| matches!(inst.op, Op::Fence { .. })))
+            .with_if(Capability::CoherentStorage, self.bindings.bindings.iter().any(|b| b.coherent))
             .with_if(Capability::AtomicFloat32, float_atomics)
             .with_if(Capability::Int64, self.uses(|ty| matches!(ty, DataType::U64 | DataType::I64)))
             .with_if(Capability::F64, self.uses(|ty| ty == DataType::F64))
@@ -488,6 +489,18 @@ fn check_limits(
     if fences && !profile.capabilities.contains(Capability::Fence) {
         let (op, device) = ("a fence".to_owned(), profile.name.clone());
         return Err(LowerError::Unsupported { op, ty: None, device, missing: Some(Capability::Fence) });
+    }
+    if program.buffers().iter().any(|buffer| buffer.coherent) {
+        let device = profile.name.clone();
+        if !profile.capabilities.contains(Capability::CoherentStorage) {
+            let (op, missing) = ("a coherent buffer".to_owned(), Some(Capability::CoherentStorage));
+            return Err(LowerError::Unsupported { op, ty: None, device, missing });
+        }
+        // Modules with tiles have another memory model, whose coherence is a matter of each access.
+        if program.facts().has_tiles() {
+            let op = "a coherent buffer in a program with tiles".to_owned();
+            return Err(LowerError::Unsupported { op, ty: None, device, missing: None });
+        }
     }
     if program.facts().has_subgroup() {
         let device = profile.name.clone();

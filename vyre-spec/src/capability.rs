@@ -203,6 +203,7 @@ impl DeviceProfile {
                 .with(Capability::Subgroup)
                 .with(Capability::StrictFloat)
                 .with(Capability::Fence)
+                .with(Capability::CoherentStorage)
                 .with(Capability::F16)
                 .with(Capability::F64)
                 .with(Capability::Int64)

@@ -124,6 +124,8 @@ fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecErro
             element,
             access,
             atomic: reader.flag()?,
+            // A matter of the code, which is there already.
+            coherent: false,
             vector: 1,
             window: None,
         });

@@ -118,7 +118,7 @@ impl Frame {
     }
 
     fn buffer(&mut self, name: &str, element: DataType, access: Access, count: Count) -> BufferId {
-        self.arena.buffer(Buffer { name: name.into(), element, access, count })
+        self.arena.buffer(Buffer { name: name.into(), element, access, count, coherent: false })
     }
 
     /// As many workgroups as a buffer needs.

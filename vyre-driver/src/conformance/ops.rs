@@ -267,7 +267,7 @@ fn program(
     let mut arena = Arena::new("case");
     let count = arena.extent(Extent::Literal(cases.len() as u64));
     let mut declare = |name: String, element, access| {
-        arena.buffer(Buffer { name, element, access, count: Count::Extent(count) })
+        arena.buffer(Buffer { name, element, access, count: Count::Extent(count), coherent: false })
     };
     let columns: Vec<_> =
         types.iter().enumerate().map(|(i, &ty)| declare(format!("in{i}"), ty, Access::ReadOnly)).collect();

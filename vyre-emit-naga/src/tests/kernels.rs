@@ -24,6 +24,7 @@ fn saxpy(immediates: bool) -> Kernel {
             element: U32,
             access: Access::Uniform,
             atomic: false,
+            coherent: false,
             vector: 1,
             window: None,
         });
@@ -156,6 +157,7 @@ fn atomics_privates_and_locals() {
         element: U32,
         access: Access::ReadWrite,
         atomic: true,
+        coherent: false,
         vector: 1,
         window: None,
     });

@@ -76,7 +76,16 @@ impl Kernel {
         let number = self.d.bindings.len() as u32;
         let role = Role::Buffer(BufferId::new(number));
         let name = format!("buffer{}", ["A", "B", "C"][number as usize]);
-        self.d.bindings.push(Binding { name, role, element, access, atomic, vector: 1, window: None });
+        self.d.bindings.push(Binding {
+            name,
+            role,
+            element,
+            access,
+            atomic,
+            coherent: false,
+            vector: 1,
+            window: None,
+        });
         Place::Binding(number)
     }
 

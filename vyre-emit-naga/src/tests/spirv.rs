@@ -6,7 +6,7 @@ use super::{Kernel, emitted, spirv_val};
 use crate::{SpirvOptions, to_spirv};
 use vyre_lower::kernel::Op;
 use vyre_spec::ops::{BinaryOp, TernaryOp, UnaryOp};
-use vyre_spec::{Access, DataType};
+use vyre_spec::{Access, Capability, DataType};
 
 /// A kernel with 7 float arithmetic results, and others beside them.
 fn arithmetic(strict: bool) -> Kernel {
@@ -62,6 +62,38 @@ fn relaxed_kernels_are_as_naga_wrote_them() {
     assert!(decorated(&relaxed).is_empty());
     let strict = to_spirv(&emitted(&arithmetic(true)), &SpirvOptions::default()).unwrap();
     assert_eq!(strict.len(), relaxed.len() + 7 * 3);
+}
+
+#[test]
+fn a_coherent_buffer_is_decorated_and_a_fence_is_of_the_device() {
+    let mut k = Kernel::new("coherent");
+    k.buffer(DataType::U32, Access::ReadWrite, false);
+    let out = k.buffer(DataType::U32, Access::ReadWrite, false);
+    k.d.bindings[1].coherent = true;
+    k.d.needs = k.d.needs.with(Capability::CoherentStorage).with(Capability::Fence);
+    let zero = k.constant(0u32);
+    k.store(out, zero, zero);
+    k.inst(Op::Fence { storage: true, workgroup: false }, None);
+    let module = emitted(&k);
+    let wgsl = crate::to_wgsl(&module).unwrap();
+    assert_eq!(wgsl.matches("@coherent var").count(), 1, "{wgsl}");
+    let words = to_spirv(&module, &SpirvOptions::default()).unwrap();
+    spirv_val(&words);
+    let (mut coherent, mut fences, mut constants, mut at) = (0, Vec::new(), BTreeMap::new(), 5);
+    while at < words.len() {
+        let (len, op) = ((words[at] >> 16) as usize, words[at] & 0xFFFF);
+        match op {
+            71 if words[at + 2] == 23 => coherent += 1,
+            43 => drop(constants.insert(words[at + 2], words[at + 3])),
+            225 => fences.push((words[at + 1], words[at + 2])),
+            _ => {}
+        }
+        at += len;
+    }
+    assert_eq!(coherent, 1);
+    let fences: Vec<_> = fences.iter().map(|(scope, order)| (constants[scope], constants[order])).collect();
+    // Scope Device; AcquireRelease and UniformMemory.
+    assert_eq!(fences, [(1, 0x48)]);
 }
 
 #[test]

@@ -140,6 +140,19 @@ impl<'k, T: Element, K: Bound> Array<'k, T, K> {
     }
 }
 
+impl<T: Element, K: Bound + Stores> Array<'_, T, K> {
+    /// The buffer, coherent: a device-scope fence after a store and one before a load, with an atomic in between that
+    /// tells the invocations of each other, make the load see the store while the program still runs. The device
+    /// needs [`Capability::CoherentStorage`](vyre_spec::Capability::CoherentStorage).
+    #[must_use]
+    pub fn coherent(self) -> Self {
+        if let Some(id) = self.buffer() {
+            self.kernel.arena.borrow_mut().set_coherent(id);
+        }
+        self
+    }
+}
+
 impl<'k, T: Element, K: Loads> Array<'k, T, K> {
     /// Reads an element.
     #[track_caller]

@@ -175,7 +175,7 @@ impl Kernel {
     fn declare_buffer<T: Element, K>(&self, name: String, access: Access) -> Array<'_, T, K> {
         let at = Location::caller();
         self.take_name(&name);
-        let buffer = Buffer { name, element: T::TYPE, access, count: Count::Bytes };
+        let buffer = Buffer { name, element: T::TYPE, access, count: Count::Bytes, coherent: false };
         let id = self.arena.borrow_mut().buffer(buffer);
         self.lines.borrow_mut().buffers.push(at);
         Array::new(self, Place::Buffer(id))

@@ -31,6 +31,7 @@ fn saxpy_is_the_program_that_the_arena_makes() {
         element: DataType::F32,
         access,
         count: Count::Bytes,
+        coherent: false,
     };
     let x = arena.buffer(buffer("x", Access::ReadOnly));
     let y = arena.buffer(buffer("y", Access::ReadWrite));

@@ -1,6 +1,7 @@
 //! Declarations and the launch.
 //!
 //! * A buffer that the program only writes has a count known before the launch, not its bound bytes.
+//! * A coherent buffer is one that the program may write.
 //! * Counts that refer to other buffers' lengths do so without a cycle.
 //! * Extents read integer parameters only.
 //! * Arrays have at least one element, and all arrays of a kind together less than 4 GiB.
@@ -18,6 +19,7 @@ pub(crate) fn check(program: &Program, findings: &mut Vec<Diagnostic>) {
     let float_params = float_params(program);
     launch(program, &float_params, findings);
     counts(program, &float_params, findings);
+    coherent(program, findings);
     let shared = (0..).zip(program.shared()).map(|(i, x)| (Site::Shared(SharedId::new(i)), x));
     arrays("shared", shared, findings);
     let privates = (0..).zip(program.privates()).map(|(i, x)| (Site::Private(PrivateId::new(i)), x));
@@ -129,6 +131,18 @@ fn counts(program: &Program, float_params: &[Option<ParamId>], findings: &mut Ve
         }
     }
     cycles(program, findings);
+}
+
+fn coherent(program: &Program, findings: &mut Vec<Diagnostic>) {
+    for (id, buffer) in program.buffer_ids().zip(program.buffers()) {
+        if buffer.coherent && !buffer.access.is_output() {
+            let message = format!("`{}` is coherent, but it is `{}`", buffer.name, buffer.access.name());
+            findings.push(
+                Diagnostic::new(Code::Access, Site::Buffer(id), message)
+                    .with_help("nobody writes it while the program runs: leave `coherent` out"),
+            );
+        }
+    }
 }
 
 /// A step of the search for cycles: what a count is made of.

@@ -148,6 +148,13 @@ impl Arena {
         }
     }
 
+    /// Makes a buffer coherent.
+    pub fn set_coherent(&mut self, buffer: BufferId) {
+        if let Some(entry) = self.program.buffers.get_mut(buffer.index()) {
+            entry.coherent = true;
+        }
+    }
+
     /// Sets the launch.
     pub fn set_launch(&mut self, launch: Launch) {
         self.program.launch = launch;

@@ -15,6 +15,9 @@ pub struct Buffer {
     pub access: Access,
     /// How many elements it has.
     pub count: Count,
+    /// Whether invocations that are ordered by fences and atomics see each other's plain stores to it while the
+    /// program runs. Not of buffers that the program does not write.
+    pub coherent: bool,
 }
 
 /// How many elements a buffer has.

@@ -61,6 +61,7 @@ fn expression(
         element: result,
         access: vyre_spec::Access::WriteOnly,
         count: Count::Extent(one),
+        coherent: false,
     });
     let (p, q) = (arena.expr(Expr::Param(p)), arena.expr(Expr::Param(q)));
     let value = make(&mut arena, p, q);

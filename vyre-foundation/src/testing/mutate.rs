@@ -162,7 +162,7 @@ impl Mutator<'_> {
                 _ if self.change() => Count::Extent(self.extent(ExtentId::new(0))),
                 _ => Count::Bytes,
             };
-            arena.buffer(Buffer { name, element, access, count });
+            arena.buffer(Buffer { name, element, access, count, coherent: buffer.coherent ^ self.change() });
         }
         for array in self.source.shared() {
             let array = self.array(array);

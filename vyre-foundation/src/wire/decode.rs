@@ -205,8 +205,11 @@ impl Reader<'_> {
         for _ in 0..self.count("buffers")? {
             let name = self.string()?;
             let element = self.data_type()?;
-            let access = self.tagged("access", |tag| Access::ALL.get(usize::from(tag)).copied())?;
-            let buffer = arena.buffer(Buffer { name, element, access, count: Count::Bytes });
+            let (access, coherent) = self.tagged("access", |tag| {
+                let access = Access::ALL.get(usize::from(tag & !tags::COHERENT)).copied()?;
+                Some((access, tag & tags::COHERENT != 0))
+            })?;
+            let buffer = arena.buffer(Buffer { name, element, access, count: Count::Bytes, coherent });
             let offset = self.at;
             let count = self.number("buffer count")?;
             if let Some(extent) = count.checked_sub(1) {

@@ -73,7 +73,7 @@ impl Writer {
         for buffer in program.buffers() {
             self.string(&buffer.name);
             self.byte(buffer.element.tag());
-            self.byte(buffer.access as u8);
+            self.byte(buffer.access as u8 | if buffer.coherent { tags::COHERENT } else { 0 });
             self.number(match buffer.count {
                 Count::Bytes => 0,
                 Count::Extent(x) => u64::from(x.raw()) + 1,

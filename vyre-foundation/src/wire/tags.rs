@@ -1,5 +1,8 @@
 //! Tags of the format's variants; those of ops, types and accesses are in their tables.
 
+/// The bit of a buffer's access byte that makes it coherent.
+pub(super) const COHERENT: u8 = 0x80;
+
 pub(super) mod extent {
     pub(in crate::wire) const LITERAL: u8 = 0;
     pub(in crate::wire) const PARAM: u8 = 1;

@@ -79,6 +79,8 @@ pub struct Binding {
     pub access: Access,
     /// Whether the elements are atomic; plain loads and stores of them are atomic, too.
     pub atomic: bool,
+    /// Whether other invocations see plain stores to it while the kernel runs, as fences and atomics order them.
+    pub coherent: bool,
     /// Elements of the vectors that it is declared as an array of: 1, 2, or 4 of at most 4 bytes. Its memory is
     /// whole vectors; single elements of it are addressed as ever.
     pub vector: u32,

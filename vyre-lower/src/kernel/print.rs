@@ -32,6 +32,7 @@ impl fmt::Display for KernelDescriptor {
                 Role::Trap => "trap record",
             };
             let atomic = if binding.atomic { "atomic " } else { "" };
+            let coherent = if binding.coherent { "coherent " } else { "" };
             let vectors = in_vectors(binding.vector);
             let window = match binding.window {
                 Some(window) => format!(", window {} of {} bytes", window.index, window.bytes),
@@ -40,7 +41,7 @@ impl fmt::Display for KernelDescriptor {
             let (access, element) = (Access::name(binding.access), binding.element);
             writeln!(
                 f,
-                "  binding {number} `{}`: {role}, {access} {atomic}{element}{vectors}{window}",
+                "  binding {number} `{}`: {role}, {access} {coherent}{atomic}{element}{vectors}{window}",
                 binding.name
             )?;
         }

@@ -135,6 +135,7 @@ fn an_expression_may_be_100_000_deep() {
         element: DataType::U32,
         access: Access::ReadWrite,
         count: Count::Bytes,
+        coherent: false,
     });
     let (len, one) = (arena.extent(Extent::Length(out)), arena.extent(Extent::Literal(1)));
     arena.set_launch(Launch::Domain { extent: [len, one, one], axes: 1 });

@@ -38,7 +38,7 @@ fn program(
 ) -> Checked<Program> {
     let mut arena = Arena::new("op");
     let buffer = |arena: &mut Arena, name: String, element, access| {
-        arena.buffer(Buffer { name, element, access, count: Count::Bytes })
+        arena.buffer(Buffer { name, element, access, count: Count::Bytes, coherent: false })
     };
     let inputs: Vec<_> = types
         .iter()

@@ -3,7 +3,7 @@
 use crate::interpreter::{profile, run, run_with};
 use vyre_foundation::build::Kernel;
 use vyre_foundation::launch::Params;
-use vyre_lower::kernel::{Op, Proof};
+use vyre_lower::kernel::{Op, Proof, VerifiedKernel};
 use vyre_lower::{LowerError, lower};
 use vyre_spec::{
     Capability, CapabilitySet, CompileOptions, DeviceProfile, FenceScope, MemoryOrdering, Value,
@@ -334,6 +334,49 @@ fn fences_stay_where_they_stand_or_are_refused() {
         matches!(&refused, Err(LowerError::Unsupported { missing: Some(Capability::Fence), .. })),
         "{refused:?}"
     );
+}
+
+#[test]
+fn coherent_buffers_are_marked_or_refused() {
+    let build = |fenced: bool| {
+        Kernel::build("coherent", |k| {
+            let x = k.read_write::<u32>("x").with_len(4).coherent();
+            let y = k.read_write::<u32>("y").with_len(4);
+            let flag = k.read_write::<u32>("flag");
+            k.workgroups([1], [1], |_| {
+                for i in 0..4u32 {
+                    if i == 2 && fenced {
+                        k.fence(MemoryOrdering::Storage, FenceScope::Device);
+                        flag.atomic_add(0u32, 1u32);
+                    }
+                    x.store(i, y.load(i));
+                }
+            });
+        })
+        .unwrap()
+    };
+    let kernel = build(true);
+    let lowered = lower(&kernel, &profile(), &CompileOptions::default()).unwrap();
+    let coherent = lowered.bindings.iter().filter(|b| b.coherent).map(|b| b.name.as_str());
+    assert_eq!(coherent.collect::<Vec<_>>(), ["x"]);
+    assert!(lowered.needs.contains(Capability::CoherentStorage));
+    assert!(lowered.to_string().contains("binding 0 `x`: buffer, readwrite coherent u32"), "{}", *lowered);
+    let outcome = run(&kernel, &Params::new(), &[vec![0; 4], vec![4, 5, 6, 7], vec![0]]);
+    assert_eq!(outcome.buffers[0], [4, 5, 6, 7]);
+    // Stores on both sides of a fence are no vector; without it they are.
+    let vectors = |kernel: &VerifiedKernel| {
+        kernel.insts.iter().filter(|i| matches!(i.op, Op::StoreVector { .. })).count()
+    };
+    let unfenced = lower(&build(false), &profile(), &CompileOptions::default()).unwrap();
+    assert_eq!((vectors(&lowered), vectors(&unfenced)), (0, 1));
+
+    let others = profile().capabilities;
+    let others = others.iter().filter(|&c| c != Capability::CoherentStorage);
+    let without = others.fold(CapabilitySet::EMPTY, CapabilitySet::with);
+    let without = DeviceProfile { capabilities: without, ..profile() };
+    let refused = lower(&kernel, &without, &CompileOptions::default()).unwrap_err();
+    let missing = Some(Capability::CoherentStorage);
+    assert!(matches!(refused, LowerError::Unsupported { missing: m, .. } if m == missing), "{refused}");
 }
 
 #[test]

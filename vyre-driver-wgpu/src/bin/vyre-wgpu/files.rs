@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     fn buffer(element: DataType) -> Buffer {
-        Buffer { name: "x".into(), element, access: Access::ReadOnly, count: Count::Bytes }
+        Buffer { name: "x".into(), element, access: Access::ReadOnly, count: Count::Bytes, coherent: false }
     }
 
     /// A file as NumPy's format description lays it out.

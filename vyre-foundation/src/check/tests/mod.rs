@@ -28,6 +28,7 @@ impl Kernel {
             element: DataType::U32,
             access: Access::ReadWrite,
             count: Count::Bytes,
+            coherent: false,
         });
         let length = arena.extent(Extent::Length(data));
         let one = arena.extent(Extent::Literal(1));
@@ -102,6 +103,7 @@ fn a_copy_has_types_homes_and_usage() {
         element: DataType::Bool,
         access: Access::WriteOnly,
         count: Count::Bytes,
+        coherent: false,
     });
     let length = k.arena.extent(Extent::Length(BufferId::new(0)));
     k.arena.set_count(out, Count::Extent(length));
@@ -151,8 +153,13 @@ fn names_are_identifiers_unique_and_not_words_of_the_language() {
 
 #[test]
 fn counts_are_known_before_the_launch() {
-    let buffer =
-        |name: &str, access, count| Buffer { name: name.into(), element: DataType::U32, access, count };
+    let buffer = |name: &str, access, count| Buffer {
+        name: name.into(),
+        element: DataType::U32,
+        access,
+        count,
+        coherent: false,
+    };
     let mut k = Kernel::domain();
     k.arena.buffer(buffer("out", Access::WriteOnly, Count::Bytes));
     assert_eq!(k.codes(), [Code::BadCount]);
@@ -467,8 +474,13 @@ fn arrays_are_used_as_declared() {
         for (which, allowed) in allowed.into_iter().enumerate() {
             let mut k = Kernel::domain();
             let (body, zero, one) = (k.body, k.lit(0), k.arena.extent(Extent::Literal(1)));
-            let buffer =
-                Buffer { name: "x".into(), element: DataType::U32, access, count: Count::Extent(one) };
+            let buffer = Buffer {
+                name: "x".into(),
+                element: DataType::U32,
+                access,
+                count: Count::Extent(one),
+                coherent: false,
+            };
             let place = Place::Buffer(k.arena.buffer(buffer));
             let node = match which {
                 0 => Node::Load { place, index: zero },
@@ -507,6 +519,7 @@ fn every_finding_comes_in_program_order() {
         element: DataType::U32,
         access: Access::WriteOnly,
         count: Count::Bytes,
+        coherent: false,
     });
     k.store(body, yes);
     let bad = k.binary(BinaryOp::Add, yes, yes);

@@ -11,6 +11,7 @@ fn stores_whole(change: impl FnOnce(&mut Kernel, BufferId, NodeId)) -> bool {
         element: DataType::U32,
         access: Access::WriteOnly,
         count: Count::Extent(length),
+        coherent: false,
     });
     let (body, point) = (k.body, k.built_in(BuiltIn::Point(Axis::X)));
     let (_, value) = k.load(body, point);

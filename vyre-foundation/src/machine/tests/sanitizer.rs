@@ -193,6 +193,7 @@ fn barrier_under(id: BuiltIn) -> Program {
         element: vyre_spec::DataType::U32,
         access: vyre_spec::Access::ReadWrite,
         count: Count::Bytes,
+        coherent: false,
     });
     let id = arena.expr(Expr::BuiltIn(id));
     let two = arena.expr(Expr::Literal(Value::new(2u32)));

@@ -27,6 +27,7 @@ pub(super) fn with_counts(
         element: DataType::U32,
         access: Access::ReadOnly,
         count: Count::Bytes,
+        coherent: false,
     });
     // Everything in its old order, so that the ids stay what they are.
     for &expr in program.exprs() {

@@ -212,7 +212,7 @@ impl Generator<'_> {
     ) -> BufferId {
         let name = self.name(prefix);
         self.inputs.extend(bytes);
-        let id = self.arena.buffer(Buffer { name, element, access, count });
+        let id = self.arena.buffer(Buffer { name, element, access, count, coherent: false });
         let length = self.arena.expr(Expr::Length(id));
         self.offer(DataType::U32, length, true);
         id

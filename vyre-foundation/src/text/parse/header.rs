@@ -137,8 +137,10 @@ impl<'a> Parser<'a> {
             }
             "buffer" => {
                 let access = self.access()?;
+                let coherent = self.eat_word("coherent");
                 let element = self.data_type()?;
-                let buffer = Buffer { name: name.to_string(), element, access, count: Count::Bytes };
+                let buffer =
+                    Buffer { name: name.to_string(), element, access, count: Count::Bytes, coherent };
                 let id = self.arena.buffer(buffer);
                 self.declare(name, Declared::Buffer(id), at);
                 self.expect_symbol("[")?;

@@ -30,7 +30,7 @@ impl Printer<'_> {
         for buffer in program.buffers() {
             let start = self.declaration("buffer", &buffer.name);
             self.push(buffer.access.name());
-            self.push(" ");
+            self.push(if buffer.coherent { " coherent " } else { " " });
             self.push(buffer.element.name());
             self.push("[");
             if let Count::Extent(extent) = buffer.count {
