@@ -3,7 +3,7 @@
 use vyre_spec::{DataType, Value};
 
 use crate::check::Checked;
-use crate::ir::{Buffer, BufferId, Count, Extent, ExtentId, Launch, Program};
+use crate::ir::{Buffer, BufferId, Count, Extent, ExtentId, ExtentOp, Launch, Program};
 
 /// The values of a dispatch's parameters, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,6 +27,11 @@ impl Params {
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.0.iter().find(|(other, _)| other == name).map(|&(_, value)| value)
+    }
+
+    /// The names that have a value.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
     }
 
     /// The values in the program's declaration order.
@@ -306,16 +311,9 @@ fn evaluate(
             },
             (Extent::Length(id), _) => lengths.get(id.index()).copied().flatten(),
             (_, Some([Some(a), Some(b)])) => {
-                let (value, sign) = match extent {
-                    Extent::Add(..) => (a.checked_add(b), "+"),
-                    Extent::Sub(..) => (a.checked_sub(b), "-"),
-                    Extent::Mul(..) => (a.checked_mul(b), "*"),
-                    Extent::CeilDiv(..) if b == 0 => (None, "ceil_div"),
-                    Extent::CeilDiv(..) => (Some(a.div_ceil(b)), "ceil_div"),
-                    Extent::Min(..) => (Some(a.min(b)), "min"),
-                    _ => (Some(a.max(b)), "max"),
-                };
-                Some(value.ok_or_else(|| fail(format!("{a} {sign} {b} is outside 0 to 2^64 - 1")))?)
+                let Some((op, ..)) = ExtentOp::of(*extent) else { continue };
+                let outside = || fail(format!("{a} {} {b} is outside 0 to 2^64 - 1", op.text));
+                Some((op.eval)(a, b).ok_or_else(outside)?)
             }
             _ => None,
         };

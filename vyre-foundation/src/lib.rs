@@ -6,6 +6,7 @@ pub mod build;
 pub mod check;
 pub mod diag;
 pub mod digest;
+pub mod graph;
 pub mod ir;
 pub mod launch;
 pub mod machine;

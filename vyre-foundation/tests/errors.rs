@@ -96,6 +96,9 @@ fn without_program(code: Code) -> Option<String> {
              divergent branch or loop."
                 .into(),
         ),
+        Code::GraphArguments | Code::GraphType | Code::GraphShape | Code::GraphOrder | Code::GraphUpdate => {
+            Some("Found in graphs of programs.".into())
+        }
         _ => None,
     }
 }

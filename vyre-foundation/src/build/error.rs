@@ -10,9 +10,9 @@ use crate::ir::{ExprId, NodeId, Renumbering};
 /// A diagnostic with the line of Rust that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Finding {
-    /// What is wrong. Its sites are of the program in normal form.
-    pub diagnostic: Diagnostic,
+pub struct Finding<S = Site> {
+    /// What is wrong. Its sites are of the program, or graph, in normal form.
+    pub diagnostic: Diagnostic<S>,
     /// The line that made what the diagnostic is about, unless it is about the program as a whole.
     pub line: Option<&'static Location<'static>>,
     /// The lines of the diagnostic's related places, in their order.
@@ -88,20 +88,25 @@ fn invert(count: usize, new: impl Fn(u32) -> Option<usize>) -> Vec<usize> {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel `{}` is wrong:", self.kernel)?;
-        for Finding { diagnostic, line, related } in &self.findings {
-            write!(f, "\n{}: {}", diagnostic.code, diagnostic.message)?;
+        self.findings.iter().try_for_each(|finding| write!(f, "\n{finding}"))
+    }
+}
+
+impl<S> fmt::Display for Finding<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { diagnostic, line, related } = self;
+        write!(f, "{}: {}", diagnostic.code, diagnostic.message)?;
+        if let Some(line) = line {
+            write!(f, "\n  at {line}")?;
+        }
+        for ((_, label), line) in diagnostic.related.iter().zip(related) {
+            write!(f, "\n  {label}")?;
             if let Some(line) = line {
-                write!(f, "\n  at {line}")?;
+                write!(f, ": {line}")?;
             }
-            for ((_, label), line) in diagnostic.related.iter().zip(related) {
-                write!(f, "\n  {label}")?;
-                if let Some(line) = line {
-                    write!(f, ": {line}")?;
-                }
-            }
-            if let Some(help) = &diagnostic.help {
-                write!(f, "\n  help: {help}")?;
-            }
+        }
+        if let Some(help) = &diagnostic.help {
+            write!(f, "\n  help: {help}")?;
         }
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! The kernel under construction: its tables, and declarations.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
 
 use vyre_spec::{Access, BuiltIn, DataType, Element, TileRole, TileType, Value, class};
 
 use super::array::{Array, Private, ReadOnly, ReadWrite, Shared, Uniform, WriteOnly};
+use super::names::FreeNames;
 use super::{BuildError, Extent, IntoExtent, IntoVal, Tile, Val, Var};
 use crate::check::{Checked, check};
 use crate::diag::{Code, Diagnostic, Site};
@@ -31,8 +31,8 @@ pub struct Kernel {
     pub(super) inside: Cell<bool>,
     /// The line of the launch.
     pub(super) launched: Cell<Option<Caller>>,
-    /// The names of declarations, and the last number appended to each.
-    names: RefCell<HashMap<String, u64>>,
+    /// The names of declarations.
+    names: RefCell<FreeNames>,
     pub(super) lines: RefCell<Lines>,
     pub(super) diagnostics: RefCell<Vec<(Diagnostic, Caller)>>,
 }
@@ -259,27 +259,12 @@ impl Kernel {
 
     /// `name`, or with a number if a declaration has it.
     fn free_name(&self, name: String) -> String {
-        let mut names = self.names.borrow_mut();
-        let Some(&taken) = names.get(&name) else {
-            names.insert(name.clone(), 1);
-            return name;
-        };
-        let mut number = taken;
-        let free = loop {
-            number += 1;
-            let numbered = format!("{name}_{number}");
-            if !names.contains_key(&numbered) {
-                break numbered;
-            }
-        };
-        names.insert(name, number);
-        names.insert(free.clone(), 1);
-        free
+        self.names.borrow_mut().free(name)
     }
 
     /// Takes note of a name that the host knows; the checker sees to its being unique.
     fn take_name(&self, name: &str) {
-        self.names.borrow_mut().entry(name.to_owned()).or_insert(1);
+        self.names.borrow_mut().take(name);
     }
 
     pub(super) fn report(&self, diagnostic: Diagnostic, at: Caller) {

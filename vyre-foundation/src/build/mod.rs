@@ -55,6 +55,7 @@ mod error;
 mod extent;
 mod kernel;
 mod launch;
+mod names;
 mod ops;
 #[cfg(test)]
 mod tests;
@@ -69,6 +70,7 @@ pub use error::{BuildError, Finding};
 pub use extent::{Extent, IntoExtent};
 pub use kernel::Kernel;
 pub use launch::{AxisCount, Workgroup};
+pub(crate) use names::FreeNames;
 pub use tile::Tile;
 pub use val::{IntoIndex, IntoVal, Val};
 pub use var::Var;

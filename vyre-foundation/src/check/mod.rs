@@ -24,7 +24,7 @@ mod tests;
 
 pub use facts::{Checkable, Checked, Facts, Uniformity, Usage};
 pub use limits::{MAX_NESTING, MAX_TABLE};
-pub(crate) use names::{is_identifier, is_reserved};
+pub(crate) use names::{Names, is_identifier, is_reserved};
 
 use crate::diag::{Diagnostic, Site};
 use crate::ir::Program;

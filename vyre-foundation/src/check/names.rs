@@ -69,10 +69,11 @@ pub(crate) fn is_identifier(word: &str) -> bool {
 }
 
 pub(crate) fn check(program: &Program, findings: &mut Vec<Diagnostic>) {
-    let mut check = Names { seen: HashMap::new(), findings };
-    if !is_identifier(program.name()) {
-        check.findings.push(BadName::NotIdentifier.at(Site::Program, program.name()));
-    }
+    let mut check = Names::new(
+        findings,
+        "rename one of them: buffers, parameters, arrays, tiles and variables share one set of names",
+    );
+    check.outer(Site::Program, program.name());
     for (i, x) in (0..).zip(program.buffers()) {
         check.name(Site::Buffer(BufferId::new(i)), &x.name);
     }
@@ -99,7 +100,7 @@ enum BadName {
 }
 
 impl BadName {
-    fn at(self, site: Site, name: &str) -> Diagnostic {
+    fn at<S>(self, site: S, name: &str) -> Diagnostic<S> {
         match self {
             Self::NotIdentifier => Diagnostic::new(
                 Code::BadName,
@@ -125,13 +126,27 @@ fn bad_name(name: &str) -> Option<BadName> {
     }
 }
 
-struct Names<'a> {
-    seen: HashMap<&'a str, Site>,
-    findings: &'a mut Vec<Diagnostic>,
+/// The check of one set of names.
+pub(crate) struct Names<'a, 'f, S> {
+    seen: HashMap<&'a str, S>,
+    findings: &'f mut Vec<Diagnostic<S>>,
+    /// What to do about two of one name.
+    help: &'static str,
 }
 
-impl<'a> Names<'a> {
-    fn name(&mut self, site: Site, name: &'a str) {
+impl<'a, 'f, S: Copy> Names<'a, 'f, S> {
+    pub(crate) fn new(findings: &'f mut Vec<Diagnostic<S>>, help: &'static str) -> Self {
+        Self { seen: HashMap::new(), findings, help }
+    }
+
+    /// The name of the whole, which may be a word of the text form.
+    pub(crate) fn outer(&mut self, site: S, name: &str) {
+        if !is_identifier(name) {
+            self.findings.push(BadName::NotIdentifier.at(site, name));
+        }
+    }
+
+    pub(crate) fn name(&mut self, site: S, name: &'a str) {
         if let Some(problem) = bad_name(name) {
             self.findings.push(problem.at(site, name));
         }
@@ -142,7 +157,7 @@ impl<'a> Names<'a> {
             Some(&first) => self.findings.push(
                 Diagnostic::new(Code::DuplicateName, site, format!("the name `{name}` is declared twice"))
                     .with_related(first, "declared here first")
-                    .with_help("rename one of them: buffers, parameters, arrays, tiles and variables share one set of names"),
+                    .with_help(self.help),
             ),
         }
     }

@@ -35,30 +35,30 @@ pub enum Site {
     Expr(ExprId),
 }
 
-/// One finding.
+/// One finding, about a program or, with other sites, about a graph of programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
+pub struct Diagnostic<S = Site> {
     /// The stable code.
     pub code: Code,
     /// The place.
-    pub site: Site,
+    pub site: S,
     /// What is wrong, in one sentence without a full stop.
     pub message: String,
     /// Further places that explain it, each with a label.
-    pub related: Vec<(Site, String)>,
+    pub related: Vec<(S, String)>,
     /// What to do.
     pub help: Option<String>,
 }
 
-impl Diagnostic {
+impl<S> Diagnostic<S> {
     /// A finding at a place.
-    pub fn new(code: Code, site: Site, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, site: S, message: impl Into<String>) -> Self {
         Self { code, site, message: message.into(), related: Vec::new(), help: None }
     }
 
     /// The finding with a further place.
     #[must_use]
-    pub fn with_related(mut self, site: Site, label: impl Into<String>) -> Self {
+    pub fn with_related(mut self, site: S, label: impl Into<String>) -> Self {
         self.related.push((site, label.into()));
         self
     }
@@ -71,7 +71,7 @@ impl Diagnostic {
     }
 }
 
-impl fmt::Display for Diagnostic {
+impl<S> fmt::Display for Diagnostic<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)?;
         if let Some(help) = &self.help {
@@ -143,6 +143,12 @@ codes! {
     UnwrittenShared = "V0603" "A load of shared memory that nothing had written.";
     DivergenceSeen = "V0604" "Only some invocations met at a barrier or subgroup op.";
     StepBudget = "V0605" "The budget of instructions was spent.";
+    // 07xx: graphs of programs.
+    GraphArguments = "V0701" "A node has other inputs, outputs or parameters than its program.";
+    GraphType = "V0702" "A value or parameter has another type than its use needs.";
+    GraphShape = "V0703" "A shape does not fit.";
+    GraphOrder = "V0704" "A value is used before the node that computes it.";
+    GraphUpdate = "V0705" "An update is of no retained value, or is its second.";
 }
 
 impl fmt::Display for Code {

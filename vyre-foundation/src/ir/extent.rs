@@ -13,15 +13,23 @@ pub(crate) struct ExtentOp {
     pub(crate) precedence: u8,
     /// Makes the extent.
     pub(crate) make: fn(ExtentId, ExtentId) -> Extent,
+    /// The value; `None` where it is outside of 0 to 2^64 - 1 or divides by zero.
+    pub(crate) eval: fn(u64, u64) -> Option<u64>,
 }
 
 const OPS: [ExtentOp; 6] = [
-    ExtentOp { tag: 3, text: "+", precedence: 11, make: Extent::Add },
-    ExtentOp { tag: 4, text: "-", precedence: 11, make: Extent::Sub },
-    ExtentOp { tag: 5, text: "*", precedence: 12, make: Extent::Mul },
-    ExtentOp { tag: 6, text: "ceil_div", precedence: 0, make: Extent::CeilDiv },
-    ExtentOp { tag: 7, text: "min", precedence: 0, make: Extent::Min },
-    ExtentOp { tag: 8, text: "max", precedence: 0, make: Extent::Max },
+    ExtentOp { tag: 3, text: "+", precedence: 11, make: Extent::Add, eval: u64::checked_add },
+    ExtentOp { tag: 4, text: "-", precedence: 11, make: Extent::Sub, eval: u64::checked_sub },
+    ExtentOp { tag: 5, text: "*", precedence: 12, make: Extent::Mul, eval: u64::checked_mul },
+    ExtentOp {
+        tag: 6,
+        text: "ceil_div",
+        precedence: 0,
+        make: Extent::CeilDiv,
+        eval: |a, b| (b != 0).then(|| a.div_ceil(b.max(1))),
+    },
+    ExtentOp { tag: 7, text: "min", precedence: 0, make: Extent::Min, eval: |a, b| Some(a.min(b)) },
+    ExtentOp { tag: 8, text: "max", precedence: 0, make: Extent::Max, eval: |a, b| Some(a.max(b)) },
 ];
 
 impl ExtentOp {

@@ -34,6 +34,8 @@ macro_rules! ids {
     )*};
 }
 
+pub(crate) use ids;
+
 ids! {
     /// A buffer of a program.
     BufferId "buffer";

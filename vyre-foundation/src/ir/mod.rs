@@ -20,6 +20,7 @@ pub use decl::{Array, Buffer, Count, Extent, Launch, Param, Tile, Variable};
 pub use expr::Expr;
 pub(crate) use extent::ExtentOp;
 pub(crate) use hash::LookupMap;
+pub(crate) use ids::ids;
 pub use ids::{BufferId, ExprId, ExtentId, NodeId, ParamId, PrivateId, RegionId, SharedId, TileId, VarId};
 pub use node::{Node, Place};
 pub use normal::Renumbering;
