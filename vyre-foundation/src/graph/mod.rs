@@ -40,6 +40,7 @@ mod check;
 mod derive;
 mod dims;
 mod error;
+mod evaluate;
 mod ids;
 mod model;
 mod single;
@@ -53,6 +54,7 @@ pub use args::{Arg, IntoArgs, IntoDim, IntoShape};
 pub use build::{Call, DimHandle, GraphBuilder, Handle};
 pub use dims::{Dim, DimTable};
 pub use error::{GraphDiagnostic, GraphError, GraphSite};
+pub use evaluate::{EvaluateError, Evaluation, Inputs, evaluate};
 pub use ids::{DimId, GraphNodeId, GraphParamId, GraphValueId};
 pub use model::{
     GraphNode, GraphOutput, GraphParam, GraphValue, Lifetime, ParamSource, ProgramGraph, Requirement, Source,

@@ -1,5 +1,7 @@
 //! Graphs from the builder, their findings, and the sizes of runs.
 
+mod evaluate;
+
 use vyre_spec::{DataType, Value};
 
 use super::*;
