@@ -27,7 +27,9 @@
 mod artifact;
 mod bindings;
 mod envelope;
+pub mod fuse;
 mod request;
+pub mod samples;
 mod schedule;
 #[cfg(test)]
 mod tests;

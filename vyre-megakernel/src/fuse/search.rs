@@ -1,0 +1,469 @@
+//! The search for a plan: pairs of kernels become one, the earliest first, as long as that pays.
+//!
+//! It is greedy and deterministic: kernels are visited in the order of the graph, and of the ways to make a pair one the
+//! cheapest is taken. Every way that is tried is a candidate of the budget, and costs work.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use vyre_foundation::graph::{GraphNodeId, GraphValueId, ProgramGraph, Source};
+use vyre_spec::DeviceProfile;
+
+use super::context::Context;
+use super::cost::{Worth, cost, shared_bytes};
+use super::inline::inline;
+use super::kernel::Kernel;
+use super::merge::merge;
+use super::place::place;
+use super::plan::{Cost, Fusion, Group, Plan, Rejection};
+use super::reject::RejectReason;
+use super::rows::join;
+use super::{Facts, SearchBudget};
+
+/// How many kernels behind it a kernel is compared with, to run beside it.
+const BESIDE: usize = 8;
+/// Into how many readers a kernel may be dissolved.
+const MOST_READERS: usize = 8;
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The time was spent.
+    #[error(
+        "the search for a plan took longer than its budget of {limit:?}: give it more time, or fewer candidates"
+    )]
+    Time {
+        /// The budget.
+        limit: Duration,
+    },
+}
+
+/// A plan of few kernels for a device.
+///
+/// # Errors
+/// If the budget's time is spent.
+pub fn plan(
+    graph: &ProgramGraph,
+    profile: &DeviceProfile,
+    facts: &Facts,
+    budget: &SearchBudget,
+) -> Result<Plan, PlanError> {
+    let mut search = Search::new(graph, profile, facts, budget);
+    search.neighbours()?;
+    search.beside()?;
+    Ok(search.finish())
+}
+
+/// A kernel of the search.
+struct Entry {
+    kernel: Kernel,
+    cost: Cost,
+    how: Vec<Fusion>,
+    /// Differs from that of every other kernel that there was.
+    version: u32,
+}
+
+/// A way of making one kernel of two, or of dissolving one in its readers.
+struct Candidate {
+    /// What stands in the place of each kernel that changes; `None` for those that go.
+    changes: Vec<(usize, Option<Kernel>)>,
+    how: Fusion,
+    /// The kernels' costs, and their worth as bytes.
+    before: u64,
+    after: u64,
+}
+
+struct Search<'g> {
+    graph: &'g ProgramGraph,
+    profile: &'g DeviceProfile,
+    worth: Worth,
+    cx: Context,
+    entries: Vec<Option<Entry>>,
+    /// Values that are needed after the run.
+    kept: BTreeSet<GraphValueId>,
+    /// Which kernel computes each value.
+    makers: BTreeMap<GraphValueId, usize>,
+    /// Which kernels read each value.
+    readers: BTreeMap<GraphValueId, BTreeSet<usize>>,
+    tried: BTreeSet<(u32, u32)>,
+    reasons: BTreeMap<(GraphNodeId, GraphNodeId), RejectReason>,
+    versions: u32,
+    candidates: u32,
+    work: u64,
+    deadline: Option<(Instant, Duration)>,
+}
+
+impl<'g> Search<'g> {
+    fn new(
+        graph: &'g ProgramGraph,
+        profile: &'g DeviceProfile,
+        facts: &Facts,
+        budget: &SearchBudget,
+    ) -> Self {
+        let next = graph.values().iter().filter_map(|value| match value.source {
+            Source::Retained { next } => next,
+            _ => None,
+        });
+        let mut search = Self {
+            kept: graph.outputs().iter().map(|output| output.value).chain(next).collect(),
+            cx: Context::new(graph, facts),
+            worth: Worth::of(profile),
+            graph,
+            profile,
+            entries: Vec::with_capacity(graph.nodes().len()),
+            makers: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            tried: BTreeSet::new(),
+            reasons: BTreeMap::new(),
+            versions: 0,
+            candidates: budget.candidates,
+            work: budget.work,
+            deadline: budget.time.map(|limit| (Instant::now(), limit)),
+        };
+        for (i, id) in graph.node_ids().enumerate() {
+            search.entries.push(None);
+            search.put(i, Kernel::of_node(graph, id), Vec::new());
+        }
+        search
+    }
+
+    fn put(&mut self, at: usize, kernel: Kernel, how: Vec<Fusion>) {
+        for value in kernel.outputs() {
+            self.makers.insert(value, at);
+        }
+        for value in kernel.inputs() {
+            self.readers.entry(value).or_default().insert(at);
+        }
+        self.versions += 1;
+        let cost = cost(&mut self.cx, &kernel);
+        if let Some(slot) = self.entries.get_mut(at) {
+            *slot = Some(Entry { kernel, cost, how, version: self.versions });
+        }
+    }
+
+    fn take(&mut self, at: usize) -> Option<Entry> {
+        let entry = self.entries.get_mut(at).and_then(Option::take)?;
+        for value in entry.kernel.outputs() {
+            if self.makers.get(&value) == Some(&at) {
+                self.makers.remove(&value);
+            }
+        }
+        for value in entry.kernel.inputs() {
+            if let Some(readers) = self.readers.get_mut(&value) {
+                readers.remove(&at);
+            }
+        }
+        Some(entry)
+    }
+
+    fn entry(&self, at: usize) -> Option<&Entry> {
+        self.entries.get(at).and_then(Option::as_ref)
+    }
+
+    fn price(&self, at: usize) -> u64 {
+        self.entry(at).map_or(0, |entry| self.worth.of_kernel(entry.cost, &entry.kernel))
+    }
+
+    /// Makes kernels one with those whose values they read.
+    fn neighbours(&mut self) -> Result<(), PlanError> {
+        for at in 0..self.entries.len() {
+            // Each fusion may make another one possible.
+            while self.fuse_into(at)? {}
+        }
+        Ok(())
+    }
+
+    /// Makes a kernel one with the first of those that it reads with which that pays.
+    fn fuse_into(&mut self, consumer: usize) -> Result<bool, PlanError> {
+        let Some(entry) = self.entry(consumer) else { return Ok(false) };
+        let inputs = entry.kernel.inputs();
+        let mut producers: Vec<usize> =
+            inputs.iter().filter_map(|value| self.makers.get(value)).copied().collect();
+        producers.sort_unstable_by(|a, b| b.cmp(a));
+        producers.dedup();
+        for producer in producers {
+            if self.consider(producer, consumer)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes independent kernels of equal launches one.
+    fn beside(&mut self) -> Result<(), PlanError> {
+        for at in 0..self.entries.len() {
+            let mut compared = 0;
+            for other in at + 1..self.entries.len() {
+                let (Some(a), Some(b)) = (self.entry(at), self.entry(other)) else { continue };
+                let alike = a.kernel.extents.is_some()
+                    && a.kernel.extent(&self.cx) == b.kernel.extent(&self.cx)
+                    && a.kernel.program.launch().workgroup_size()
+                        == b.kernel.program.launch().workgroup_size();
+                if !alike || self.reaches(at, other, false) || self.reaches(other, at, false) {
+                    continue;
+                }
+                compared += 1;
+                if compared > BESIDE {
+                    break;
+                }
+                self.consider(at, other)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a kernel needs, over others, what another one computes; `over` says whether others must stand between.
+    fn reaches(&self, from: usize, to: usize, over: bool) -> bool {
+        let next = |at: usize| {
+            let outputs = self.entry(at).map_or_else(Vec::new, |entry| entry.kernel.outputs());
+            outputs.into_iter().filter_map(|value| self.readers.get(&value)).flatten().copied().collect()
+        };
+        let mut stack: Vec<usize> = next(from);
+        if over {
+            stack.retain(|&at| at != to);
+        }
+        let mut seen: BTreeSet<usize> = stack.iter().copied().collect();
+        while let Some(at) = stack.pop() {
+            if at == to {
+                return true;
+            }
+            stack.extend(next(at).into_iter().filter(|&at| seen.insert(at)));
+        }
+        false
+    }
+
+    /// Tries all ways of making two kernels one, and takes the cheapest if it pays.
+    fn consider(&mut self, first: usize, second: usize) -> Result<bool, PlanError> {
+        let (Some(a), Some(b)) = (self.entry(first), self.entry(second)) else { return Ok(false) };
+        if first == second || !self.tried.insert((a.version, b.version)) {
+            return Ok(false);
+        }
+        if let Some((start, limit)) = self.deadline {
+            if start.elapsed() > limit {
+                return Err(PlanError::Time { limit });
+            }
+        }
+        let mut best: Option<Candidate> = None;
+        let mut reason = None;
+        for way in [Way::Merge, Way::Join, Way::Dissolve, Way::Inline] {
+            match self.candidate(way, first, second) {
+                Ok(candidate) => {
+                    if best.as_ref().is_none_or(|best| candidate.saves() > best.saves()) {
+                        best = Some(candidate);
+                    }
+                }
+                Err(None) => {}
+                Err(Some(why)) => reason = Some(why),
+            }
+        }
+        match best {
+            Some(candidate) if candidate.after < candidate.before => {
+                self.accept(candidate);
+                Ok(true)
+            }
+            Some(Candidate { before, after, .. }) => {
+                self.reject(first, second, RejectReason::Cost { before, after });
+                Ok(false)
+            }
+            None => {
+                if let Some(reason) = reason {
+                    self.reject(first, second, reason);
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// What a way of making two kernels one gives; `None` for a reason if it is not one for them.
+    fn candidate(
+        &mut self,
+        way: Way,
+        first: usize,
+        second: usize,
+    ) -> Result<Candidate, Option<RejectReason>> {
+        let (Some(a), Some(b)) = (self.entry(first), self.entry(second)) else { return Err(None) };
+        let both_domains = a.kernel.is_domain() && b.kernel.is_domain();
+        let outputs = a.kernel.outputs();
+        let reads = b.kernel.inputs().iter().any(|value| outputs.contains(value));
+        let readers: BTreeSet<usize> =
+            outputs.iter().filter_map(|value| self.readers.get(value)).flatten().copied().collect();
+        let is_kept = outputs.iter().any(|value| self.kept.contains(value));
+        let fits = match way {
+            Way::Merge => both_domains && a.kernel.extent(&self.cx) == b.kernel.extent(&self.cx),
+            Way::Join => !a.kernel.is_domain(),
+            Way::Dissolve => reads && a.kernel.is_domain() && !is_kept && readers.len() <= MOST_READERS,
+            Way::Inline => reads && a.kernel.is_domain() && (is_kept || readers.len() > 1),
+        };
+        if !fits {
+            // The reason of a pair of which no way is one.
+            return Err((way == Way::Merge).then_some(RejectReason::Launches));
+        }
+        if self.candidates == 0 || self.work == 0 {
+            return Err(Some(RejectReason::Budget));
+        }
+        if matches!(way, Way::Merge | Way::Join) && self.reaches(first, second, true) {
+            return Err(Some(RejectReason::Between));
+        }
+        let mut keep: BTreeSet<GraphValueId> = BTreeSet::new();
+        for &value in &outputs {
+            let others =
+                self.readers.get(&value).is_some_and(|readers| readers.iter().any(|&at| at != second));
+            // What nobody reads is stored as before: the graph says so.
+            let unread = self.readers.get(&value).is_none_or(BTreeSet::is_empty);
+            if others || unread || self.kept.contains(&value) {
+                keep.insert(value);
+            }
+        }
+        let (a, b) = (a.kernel.clone(), b.kernel.clone());
+        let mut before = self.price(second);
+        let mut changes = Vec::new();
+        match way {
+            Way::Merge | Way::Join => {
+                before = before.saturating_add(self.price(first));
+                let one = if way == Way::Merge {
+                    merge(&mut self.cx, &a, &b, &keep)
+                } else {
+                    join(&mut self.cx, &a, &b, &keep)
+                };
+                changes.extend([(second, Some(self.built(one)?)), (first, None)]);
+            }
+            Way::Inline => {
+                let one = inline(&mut self.cx, &a, &b);
+                changes.push((second, Some(self.built(one)?)));
+            }
+            Way::Dissolve => {
+                before = self.price(first);
+                for reader in readers {
+                    before = before.saturating_add(self.price(reader));
+                    let Some(entry) = self.entry(reader) else { continue };
+                    let kernel = entry.kernel.clone();
+                    let one = inline(&mut self.cx, &a, &kernel);
+                    changes.push((reader, Some(self.built(one)?)));
+                }
+                changes.push((first, None));
+            }
+        }
+        let mut after = 0u64;
+        for kernel in changes.iter().filter_map(|(_, kernel)| kernel.as_ref()) {
+            let cost = cost(&mut self.cx, kernel);
+            after = after.saturating_add(self.worth.of_kernel(cost, kernel));
+        }
+        let how = match way {
+            Way::Merge => Fusion::Merged,
+            Way::Join => Fusion::Workgroups,
+            Way::Dissolve | Way::Inline => Fusion::Inlined,
+        };
+        Ok(Candidate { changes, how, before, after })
+    }
+
+    /// A kernel that was built, if the device takes it; counts it.
+    fn built(&mut self, kernel: Result<Kernel, RejectReason>) -> Result<Kernel, Option<RejectReason>> {
+        self.candidates = self.candidates.saturating_sub(1);
+        let kernel = kernel.map_err(Some)?;
+        let program = &kernel.program;
+        self.work = self.work.saturating_sub((program.nodes().len() + program.exprs().len()) as u64);
+        let buffers = kernel.uses.len() as u64 + u64::from(program.facts().has_trap());
+        let limits = [
+            ("the number of buffers", buffers, u64::from(self.profile.max_storage_bindings)),
+            ("the shared memory in bytes", shared_bytes(&kernel), u64::from(self.profile.max_shared_bytes)),
+        ];
+        for (what, value, limit) in limits {
+            if value > limit {
+                return Err(Some(RejectReason::Limit { what, value, limit }));
+            }
+        }
+        Ok(kernel)
+    }
+
+    fn accept(&mut self, candidate: Candidate) {
+        // Those that go first: what they computed is then computed by those that stay.
+        let mut how = Vec::new();
+        for (at, _) in candidate.changes.iter().filter(|(_, kernel)| kernel.is_none()) {
+            how.extend(self.take(*at).map(|entry| entry.how).unwrap_or_default());
+        }
+        for (at, kernel) in candidate.changes {
+            let (Some(kernel), Some(entry)) = (kernel, self.take(at)) else { continue };
+            let mut how = [how.as_slice(), entry.how.as_slice()].concat();
+            how.push(candidate.how);
+            self.put(at, kernel, how);
+        }
+    }
+
+    /// Notes why the nodes that two kernels are of are not one.
+    fn reject(&mut self, first: usize, second: usize, reason: RejectReason) {
+        let (Some(a), Some(b)) = (self.entry(first), self.entry(second)) else { return };
+        let last = |entry: &Entry| entry.kernel.nodes.last().copied();
+        let (Some(producer), Some(consumer)) = (last(a), last(b)) else { return };
+        self.reasons.insert((producer, consumer), reason);
+    }
+
+    /// The kernels in an order in which they can run, and what became of the nodes.
+    fn finish(self) -> Plan {
+        let order = self.order();
+        let (mut kernels, mut groups) = (Vec::with_capacity(order.len()), Vec::new());
+        let mut entries = self.entries;
+        for at in order {
+            let Some(entry) = entries.get_mut(at).and_then(Option::take) else { continue };
+            if entry.kernel.nodes.len() > 1 {
+                groups.push(Group { nodes: entry.kernel.nodes.clone(), how: entry.how, cost: entry.cost });
+            }
+            kernels.push(entry.kernel);
+        }
+        let mut plan = place(self.graph, kernels);
+        plan.groups = groups;
+        let together = |a: GraphNodeId, b: GraphNodeId| {
+            plan.groups.iter().any(|group| group.nodes.contains(&a) && group.nodes.contains(&b))
+        };
+        let apart = self.reasons.into_iter().filter(|((a, b), _)| !together(*a, *b));
+        plan.rejected =
+            apart.map(|((producer, consumer), reason)| Rejection { producer, consumer, reason }).collect();
+        plan
+    }
+
+    /// The kernels, each after those that it needs, otherwise by their position.
+    fn order(&self) -> Vec<usize> {
+        let needs = |at: usize| -> BTreeSet<usize> {
+            let inputs = self.entry(at).map_or_else(Vec::new, |entry| entry.kernel.inputs());
+            inputs.iter().filter_map(|value| self.makers.get(value)).copied().collect()
+        };
+        let mut left: BTreeMap<usize, BTreeSet<usize>> = (0..self.entries.len())
+            .filter(|&at| self.entry(at).is_some())
+            .map(|at| (at, needs(at)))
+            .collect();
+        let mut users: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (&at, needs) in &left {
+            needs.iter().for_each(|&need| users.entry(need).or_default().push(at));
+        }
+        let mut ready: BTreeSet<usize> =
+            left.iter().filter(|(_, needs)| needs.is_empty()).map(|(&at, _)| at).collect();
+        let mut order = Vec::with_capacity(left.len());
+        while let Some(at) = ready.pop_first() {
+            order.push(at);
+            for &user in users.get(&at).into_iter().flatten() {
+                if let Some(needs) = left.get_mut(&user) {
+                    needs.remove(&at);
+                    if needs.is_empty() {
+                        ready.insert(user);
+                    }
+                }
+            }
+        }
+        order
+    }
+}
+
+/// The ways of making one kernel of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Merge,
+    Join,
+    Dissolve,
+    Inline,
+}
+
+impl Candidate {
+    fn saves(&self) -> i128 {
+        i128::from(self.before) - i128::from(self.after)
+    }
+}

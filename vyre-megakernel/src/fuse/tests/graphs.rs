@@ -1,0 +1,39 @@
+//! The graphs of the benchmarks.
+
+use super::{kernels, planned, same, shown};
+use crate::samples;
+
+#[test]
+fn a_chain_is_one_kernel() {
+    let graph = samples::chain(8).unwrap();
+    let plan = same(&graph, &[&[("n", 1)], &[("n", 257)], &[("n", 0)]]);
+    assert_eq!(kernels(&plan), 1, "{}", shown(&plan));
+    assert_eq!(plan.slots, []);
+    // Loads its input once and stores its output.
+    let program = &plan.programs[0];
+    assert_eq!(program.nodes().len(), 2, "{}", shown(&plan));
+    assert_eq!(program.buffers().len(), 2);
+    assert!(program.facts().stores_whole(vyre_foundation::ir::BufferId::new(1)));
+}
+
+#[test]
+fn softmax_is_at_most_two_kernels() {
+    let graph = samples::softmax().unwrap();
+    let plan = same(&graph, &[&[("rows", 3), ("columns", 300)], &[("rows", 1), ("columns", 1)]]);
+    assert!(kernels(&plan) <= 2, "{}", shown(&plan));
+}
+
+#[test]
+fn layer_norm_is_at_most_two_kernels() {
+    let graph = samples::layer_norm().unwrap();
+    let plan = same(&graph, &[&[("rows", 2), ("columns", 513)], &[("rows", 4), ("columns", 7)]]);
+    assert!(kernels(&plan) <= 2, "{}", shown(&plan));
+}
+
+#[test]
+fn a_plan_is_the_same_each_time() {
+    let graph = samples::softmax().unwrap();
+    let (a, b) = (planned(&graph), planned(&graph));
+    assert_eq!(a.steps, b.steps);
+    assert_eq!(shown(&a), shown(&b));
+}
