@@ -24,6 +24,8 @@ pub(crate) struct Context {
     pub(crate) quantities: Quantities,
     dims: Vec<Quantity>,
     values: Vec<Known>,
+    /// The names of dimensions that are symbols, in the graph's order.
+    names: Vec<Option<String>>,
     /// A dimension for each quantity that is one.
     dim_of: BTreeMap<Quantity, DimId>,
     /// Parameters that are promised.
@@ -60,13 +62,18 @@ impl Context {
         for (i, quantity) in dims.iter().enumerate() {
             dim_of.entry(quantity.clone()).or_insert(DimId::new(i as u32));
         }
+        let name = |dim: &Dim| match dim {
+            Dim::Symbol(name) => Some(name.clone()),
+            _ => None,
+        };
+        let names = graph.dims().iter().map(name).collect();
         let known = |id: GraphValueId| {
             let elements = graph.elements(id);
             let length = dims.get(elements.index()).cloned().unwrap_or_else(Quantity::one);
             Known { element: graph.value(id).element, length, elements }
         };
         let values = graph.value_ids().map(known).collect();
-        Self { quantities, values, dims, dim_of, params }
+        Self { quantities, values, dims, names, dim_of, params }
     }
 
     /// What is known of a value of the graph.
@@ -79,6 +86,11 @@ impl Context {
     #[allow(clippy::indexing_slicing, reason = "the table is parallel to the graph's dimensions")]
     pub(crate) fn dim(&self, id: DimId) -> &Quantity {
         &self.dims[id.index()]
+    }
+
+    /// What a parameter that is a dimension of the graph is called.
+    pub(crate) fn dim_name(&self, id: DimId) -> String {
+        self.names.get(id.index()).cloned().flatten().unwrap_or_else(|| "dim".to_owned())
     }
 
     /// A dimension of the graph that is this quantity.

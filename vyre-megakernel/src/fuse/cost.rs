@@ -15,7 +15,7 @@ use super::plan::Cost;
 use super::quantity::{Atom, Op, Quantity};
 
 /// What a dimension counts as that is not known.
-const TYPICAL: u64 = 1024;
+const TYPICAL: u64 = 1 << 16;
 /// Trips of a loop of which nothing is known.
 const TRIPS: u64 = 8;
 

@@ -180,8 +180,9 @@ impl Inline<'_> {
         index: ExprId,
     ) -> Result<ExprId, RejectReason> {
         let mut splice = Splice::new(target, self.producer);
-        for (built_in, value) in point(target, index, &element.digits, &element.extents)? {
-            splice.with(built_in, value);
+        splice.elsewhere(&element.extents);
+        for (axis, value) in point(target, index, &element.digits)? {
+            splice.with(BuiltIn::Point(axis), value);
         }
         let mut capture = Capture { buffer: element.buffer, value: None };
         splice.copy(target, at, &mut capture)?;
@@ -190,31 +191,23 @@ impl Inline<'_> {
     }
 }
 
-/// The point of an element, and the extents of the domain, as values of the launch.
+/// The point whose index this is.
 pub(crate) fn point(
     target: &mut Target<'_>,
     index: ExprId,
     digits: &[(Axis, Quantity)],
-    extents: &[Quantity; 3],
-) -> Result<Vec<(BuiltIn, ExprId)>, RejectReason> {
-    let mut values = Vec::with_capacity(6);
+) -> Result<[(Axis, ExprId); 3], RejectReason> {
+    let zero = target.number(0);
+    let mut values = Axis::ALL.map(|axis| (axis, zero));
     let mut stride = Quantity::one();
     for (i, (axis, extent)) in digits.iter().enumerate() {
         let high = target.quotient(index, &stride)?;
         let is_last = i + 1 == digits.len();
         let value = if is_last { high } else { target.remainder(high, extent)? };
-        values.push((BuiltIn::Point(*axis), value));
+        if let Some(slot) = values.get_mut(axis.index()) {
+            slot.1 = value;
+        }
         stride = stride.times(extent).ok_or(RejectReason::Extent)?;
-    }
-    for (axis, extent) in Axis::ALL.into_iter().zip(extents) {
-        if digits.iter().all(|(known, _)| *known != axis) {
-            let zero = target.number(0);
-            values.push((BuiltIn::Point(axis), zero));
-        }
-        // Few bodies read it, and where it cannot be said, it must not be read.
-        if let Ok(extent) = target.quantity(extent) {
-            values.push((BuiltIn::Extent(axis), extent));
-        }
     }
     Ok(values)
 }

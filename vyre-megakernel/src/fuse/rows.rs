@@ -158,10 +158,8 @@ impl Rows {
             target.bound_loop(node, end)
         };
         let mut splice = Splice::new(target, kernel);
+        splice.elsewhere(extents);
         for (axis, extent) in Axis::ALL.into_iter().zip(extents) {
-            if let Ok(extent) = target.quantity(extent) {
-                splice.with(BuiltIn::Extent(axis), extent);
-            }
             let value = if axis > self.axis {
                 zero
             } else if axis == self.axis {

@@ -50,7 +50,9 @@ pub fn plan(
     budget: &SearchBudget,
 ) -> Result<Plan, PlanError> {
     let mut search = Search::new(graph, profile, facts, budget);
-    search.neighbours()?;
+    // Registers first: what they hold need not be shared, and a kernel that is dissolved is in nobody's way.
+    search.neighbours(&REGISTERS)?;
+    search.neighbours(&ALL)?;
     search.beside()?;
     Ok(search.finish())
 }
@@ -166,16 +168,17 @@ impl<'g> Search<'g> {
     }
 
     /// Makes kernels one with those whose values they read.
-    fn neighbours(&mut self) -> Result<(), PlanError> {
+    fn neighbours(&mut self, ways: &[Way]) -> Result<(), PlanError> {
+        self.tried.clear();
         for at in 0..self.entries.len() {
             // Each fusion may make another one possible.
-            while self.fuse_into(at)? {}
+            while self.fuse_into(at, ways)? {}
         }
         Ok(())
     }
 
     /// Makes a kernel one with the first of those that it reads with which that pays.
-    fn fuse_into(&mut self, consumer: usize) -> Result<bool, PlanError> {
+    fn fuse_into(&mut self, consumer: usize, ways: &[Way]) -> Result<bool, PlanError> {
         let Some(entry) = self.entry(consumer) else { return Ok(false) };
         let inputs = entry.kernel.inputs();
         let mut producers: Vec<usize> =
@@ -183,7 +186,7 @@ impl<'g> Search<'g> {
         producers.sort_unstable_by(|a, b| b.cmp(a));
         producers.dedup();
         for producer in producers {
-            if self.consider(producer, consumer)? {
+            if self.consider(producer, consumer, ways)? {
                 return Ok(true);
             }
         }
@@ -207,7 +210,7 @@ impl<'g> Search<'g> {
                 if compared > BESIDE {
                     break;
                 }
-                self.consider(at, other)?;
+                self.consider(at, other, &ALL)?;
             }
         }
         Ok(())
@@ -234,7 +237,7 @@ impl<'g> Search<'g> {
     }
 
     /// Tries all ways of making two kernels one, and takes the cheapest if it pays.
-    fn consider(&mut self, first: usize, second: usize) -> Result<bool, PlanError> {
+    fn consider(&mut self, first: usize, second: usize, ways: &[Way]) -> Result<bool, PlanError> {
         let (Some(a), Some(b)) = (self.entry(first), self.entry(second)) else { return Ok(false) };
         if first == second || !self.tried.insert((a.version, b.version)) {
             return Ok(false);
@@ -246,7 +249,7 @@ impl<'g> Search<'g> {
         }
         let mut best: Option<Candidate> = None;
         let mut reason = None;
-        for way in [Way::Merge, Way::Join, Way::Dissolve, Way::Inline] {
+        for &way in ways {
             match self.candidate(way, first, second) {
                 Ok(candidate) => {
                     if best.as_ref().is_none_or(|best| candidate.saves() > best.saves()) {
@@ -461,6 +464,9 @@ enum Way {
     Dissolve,
     Inline,
 }
+
+const REGISTERS: [Way; 3] = [Way::Merge, Way::Dissolve, Way::Inline];
+const ALL: [Way; 4] = [Way::Merge, Way::Dissolve, Way::Inline, Way::Join];
 
 impl Candidate {
     fn saves(&self) -> i128 {

@@ -8,6 +8,7 @@ use vyre_foundation::ir::{
 use vyre_spec::BuiltIn;
 
 use super::kernel::{Kernel, Role};
+use super::quantity::Quantity;
 use super::reject::RejectReason;
 use super::target::Target;
 
@@ -114,8 +115,8 @@ pub(crate) struct Splice<'k> {
     privates: Vec<Place>,
     vars: Vec<VarId>,
     built_ins: Vec<(BuiltIn, ExprId)>,
-    /// Whether the body runs in another launch than its own, whose values it must not read.
-    elsewhere: bool,
+    /// The extents of the kernel's own domain, if it runs in another launch, whose values it must not read.
+    extents: Option<[Quantity; 3]>,
     nodes: Vec<Option<NodeId>>,
     /// What stands for a node's result.
     results: Vec<Option<ExprId>>,
@@ -153,17 +154,20 @@ impl<'k> Splice<'k> {
             privates,
             vars,
             built_ins: Vec::new(),
-            elsewhere: false,
+            extents: None,
             nodes: vec![None; program.nodes().len()],
             results: vec![None; program.nodes().len()],
             exprs: vec![None; program.exprs().len()],
         }
     }
 
-    /// Makes an expression stand for a value of the launch, which is another than the kernel's own: values for which
-    /// nothing stands must not be read.
+    /// Says that the body runs in another launch than its own, which is over a domain of these extents.
+    pub(crate) fn elsewhere(&mut self, extents: &[Quantity; 3]) {
+        self.extents = Some(extents.clone());
+    }
+
+    /// Makes an expression stand for a value of the launch.
     pub(crate) fn with(&mut self, built_in: BuiltIn, value: ExprId) {
-        self.elsewhere = true;
         self.built_ins.push((built_in, value));
     }
 
@@ -338,10 +342,14 @@ impl<'k> Splice<'k> {
                 if let Some(&(_, value)) = self.built_ins.iter().find(|(known, _)| *known == built_in) {
                     return Ok(value);
                 }
-                if self.elsewhere {
-                    return Err(RejectReason::Extent);
+                match (&self.extents, built_in) {
+                    (None, _) => expr,
+                    (Some(extents), BuiltIn::Extent(axis)) => {
+                        let extent = extents.get(axis.index()).ok_or(RejectReason::Extent)?;
+                        return target.quantity(extent);
+                    }
+                    _ => return Err(RejectReason::Extent),
                 }
-                expr
             }
             Expr::Result(node) => match self.results.get(node.index()).copied().flatten() {
                 Some(value) => return Ok(value),

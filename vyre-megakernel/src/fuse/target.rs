@@ -210,13 +210,16 @@ impl<'c> Target<'c> {
     fn buffer(&mut self, one: Use, value: GraphValueId, name: &str, access: Access) -> BufferId {
         let known = self.cx.value(value).clone();
         let is_first = !self.lengths.contains_key(&known.length);
-        let count = match self.extent(&known.length) {
+        let count = if is_first && access.is_input() && known.length.as_literal().is_none() {
             // The bytes that are bound say it, which are checked against the value's shape.
-            _ if is_first && access.is_input() && known.length.as_literal().is_none() => Count::Bytes,
-            Ok(extent) => Count::Extent(extent),
-            Err(_) => {
-                let param = self.dim_param(known.elements);
-                Count::Extent(self.arena.extent(Extent::Param(param)))
+            Count::Bytes
+        } else {
+            match self.extent(&known.length) {
+                Ok(extent) => Count::Extent(extent),
+                Err(_) => {
+                    let param = self.dim_param(known.elements);
+                    Count::Extent(self.arena.extent(Extent::Param(param)))
+                }
             }
         };
         let name = self.fresh(name);
@@ -263,7 +266,8 @@ impl<'c> Target<'c> {
         if let Some(&known) = self.known_params.get(&(dim, DataType::U32)) {
             return known;
         }
-        let param = self.declare(ParamSource::Dim(dim), "dim", DataType::U32, false);
+        let name = self.cx.dim_name(dim);
+        let param = self.declare(ParamSource::Dim(dim), &name, DataType::U32, false);
         self.known_params.insert((dim, DataType::U32), param);
         param
     }

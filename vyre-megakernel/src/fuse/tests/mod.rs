@@ -12,9 +12,10 @@ use vyre_spec::{DeviceProfile, Value};
 
 use super::{Evaluated, Facts, Plan, SearchBudget, Step, evaluate, plan, unfused};
 
-/// The plan that a default budget finds.
+/// The plan that a default budget finds for a GPU.
 fn planned(graph: &ProgramGraph) -> Plan {
-    plan(graph, &DeviceProfile::reference(), &Facts::new(), &SearchBudget::default()).unwrap()
+    let profile = DeviceProfile { is_software: false, ..DeviceProfile::reference() };
+    plan(graph, &profile, &Facts::new(), &SearchBudget::default()).unwrap()
 }
 
 /// Kernels of a plan.
@@ -81,13 +82,21 @@ fn size(graph: &ProgramGraph, dim: vyre_foundation::graph::DimId, dims: &[(&str,
 /// Asserts that the fused plan computes what the unfused one does, to the last bit, for several sizes; gives it.
 fn same(graph: &ProgramGraph, sizes: &[&[(&str, u64)]]) -> Plan {
     let (fused, plain) = (planned(graph), unfused(graph));
+    let slow = plan(graph, &DeviceProfile::reference(), &Facts::new(), &SearchBudget::default()).unwrap();
+    if slow.steps != fused.steps {
+        compare(graph, &slow, &plain, sizes);
+    }
+    compare(graph, &fused, &plain, sizes);
+    fused
+}
+
+fn compare(graph: &ProgramGraph, fused: &Plan, plain: &Plan, sizes: &[&[(&str, u64)]]) {
     for (seed, dims) in sizes.iter().enumerate() {
-        let want = run(graph, &plain, dims, &[], seed as u64);
-        let got = run(graph, &fused, dims, &[], seed as u64);
-        assert_eq!(want.outputs, got.outputs, "{dims:?} {}", shown(&fused));
+        let want = run(graph, plain, dims, &[], seed as u64);
+        let got = run(graph, fused, dims, &[], seed as u64);
+        assert_eq!(want.outputs, got.outputs, "{dims:?} {}", shown(fused));
         assert_eq!(want.retained, got.retained, "{dims:?}");
     }
-    fused
 }
 
 /// A plan's programs as text, and what was not fused.
