@@ -92,6 +92,11 @@ impl Kernel {
         (forms(cx, &self.program, &mut leaves), leaves)
     }
 
+    /// Whether a run can end with a trap, also that of a loop that goes on for too long.
+    pub(crate) fn may_trap(&self) -> bool {
+        self.program.nodes().iter().any(|node| matches!(node, Node::Trap { .. } | Node::While { .. }))
+    }
+
     /// Whether it runs over a domain.
     pub(crate) fn is_domain(&self) -> bool {
         matches!(self.program.launch(), Launch::Domain { .. })

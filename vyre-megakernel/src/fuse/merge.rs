@@ -34,6 +34,10 @@ pub(crate) fn merge(
     if first.program.nodes().iter().any(|node| matches!(node, Node::Return)) {
         return Err(RejectReason::Effect("a return"));
     }
+    // The first trap of a run is that of the kernel that comes first.
+    if first.may_trap() && second.may_trap() {
+        return Err(RejectReason::Effect("a trap, as has the consumer"));
+    }
     let passed = passed(cx, first, second)?;
     let mut target = Target::new(cx, second.program.name());
     let is_passed = |value: GraphValueId| passed.contains_key(&value);

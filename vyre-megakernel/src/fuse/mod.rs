@@ -5,13 +5,15 @@
 //! last bit: fusion moves values from memory to registers or shared memory, and computes some of them again, but changes
 //! no operation.
 //!
-//! Each way of making one kernel of two is a file, which says when it is legal: [`inline`], [`merge`], [`rows`]. They share
+//! Each way of making one kernel of two is a file, which says when it is legal: [`inline`], [`merge`], [`epilogue`], [`rows`]. They share
 //! how a body is copied ([`splice`]) and what indices mean ([`form`]), which rests on equal lengths being known to be equal
 //! ([`quantity`]).
 
 mod budget;
 mod context;
 mod cost;
+mod cover;
+mod epilogue;
 mod evaluate;
 mod form;
 mod inline;

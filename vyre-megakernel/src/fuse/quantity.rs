@@ -130,6 +130,11 @@ impl Quantities {
         self.atoms.get(position as usize)
     }
 
+    /// The quantity that the atom at a position is.
+    pub(crate) fn at(&self, position: u32) -> Quantity {
+        Quantity { factor: 1, atoms: vec![position] }
+    }
+
     /// The product.
     pub(crate) fn product(&mut self, a: &Quantity, b: &Quantity) -> Quantity {
         match a.times(b) {

@@ -101,6 +101,10 @@ fn is_free(first: &Kernel, second: &Kernel, second_in_rows: bool) -> Result<(), 
     if returns(first) || (second_in_rows && returns(second)) {
         return Err(RejectReason::Effect("a return"));
     }
+    // The first trap of a run is that of the kernel that comes first, and names its invocation.
+    if second.may_trap() && (first.may_trap() || second_in_rows) {
+        return Err(RejectReason::Effect("a trap"));
+    }
     if second_in_rows && !second.program.privates().is_empty() {
         return Err(RejectReason::Effect("private arrays"));
     }

@@ -11,6 +11,7 @@ use vyre_spec::DeviceProfile;
 
 use super::context::Context;
 use super::cost::{Worth, cost, shared_bytes};
+use super::epilogue::append;
 use super::inline::inline;
 use super::kernel::Kernel;
 use super::merge::merge;
@@ -257,7 +258,9 @@ impl<'g> Search<'g> {
                     }
                 }
                 Err(None) => {}
-                Err(Some(why)) => reason = Some(why),
+                // That launches differ says least: it is so for most pairs, of which most are fused in spite of it.
+                Err(Some(why)) if matches!(reason, None | Some(RejectReason::Launches)) => reason = Some(why),
+                Err(Some(_)) => {}
             }
         }
         match best {
@@ -295,6 +298,7 @@ impl<'g> Search<'g> {
         let fits = match way {
             Way::Merge => both_domains && a.kernel.extent(&self.cx) == b.kernel.extent(&self.cx),
             Way::Join => !a.kernel.is_domain(),
+            Way::Append => reads && b.kernel.is_domain(),
             Way::Dissolve => reads && a.kernel.is_domain() && !is_kept && readers.len() <= MOST_READERS,
             Way::Inline => reads && a.kernel.is_domain() && (is_kept || readers.len() > 1),
         };
@@ -305,7 +309,7 @@ impl<'g> Search<'g> {
         if self.candidates == 0 || self.work == 0 {
             return Err(Some(RejectReason::Budget));
         }
-        if matches!(way, Way::Merge | Way::Join) && self.reaches(first, second, true) {
+        if matches!(way, Way::Merge | Way::Join | Way::Append) && self.reaches(first, second, true) {
             return Err(Some(RejectReason::Between));
         }
         let mut keep: BTreeSet<GraphValueId> = BTreeSet::new();
@@ -322,12 +326,12 @@ impl<'g> Search<'g> {
         let mut before = self.price(second);
         let mut changes = Vec::new();
         match way {
-            Way::Merge | Way::Join => {
+            Way::Merge | Way::Join | Way::Append => {
                 before = before.saturating_add(self.price(first));
-                let one = if way == Way::Merge {
-                    merge(&mut self.cx, &a, &b, &keep)
-                } else {
-                    join(&mut self.cx, &a, &b, &keep)
+                let one = match way {
+                    Way::Merge => merge(&mut self.cx, &a, &b, &keep),
+                    Way::Append => append(&mut self.cx, &a, &b, &keep),
+                    _ => join(&mut self.cx, &a, &b, &keep),
                 };
                 changes.extend([(second, Some(self.built(one)?)), (first, None)]);
             }
@@ -355,6 +359,7 @@ impl<'g> Search<'g> {
         let how = match way {
             Way::Merge => Fusion::Merged,
             Way::Join => Fusion::Workgroups,
+            Way::Append => Fusion::Epilogue,
             Way::Dissolve | Way::Inline => Fusion::Inlined,
         };
         Ok(Candidate { changes, how, before, after })
@@ -461,12 +466,13 @@ impl<'g> Search<'g> {
 enum Way {
     Merge,
     Join,
+    Append,
     Dissolve,
     Inline,
 }
 
-const REGISTERS: [Way; 3] = [Way::Merge, Way::Dissolve, Way::Inline];
-const ALL: [Way; 4] = [Way::Merge, Way::Dissolve, Way::Inline, Way::Join];
+const REGISTERS: [Way; 4] = [Way::Merge, Way::Dissolve, Way::Inline, Way::Append];
+const ALL: [Way; 5] = [Way::Merge, Way::Dissolve, Way::Inline, Way::Append, Way::Join];
 
 impl Candidate {
     fn saves(&self) -> i128 {

@@ -13,7 +13,7 @@ use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Access, BuiltIn, DataType, Value};
 
 use super::context::Context;
-use super::form::{Component, Form, Leaves};
+use super::form::{Component, Form, Leaves, Term};
 use super::kernel::{Kernel, Role};
 use super::plan::Use;
 use super::quantity::{Atom, Quantity};
@@ -396,6 +396,26 @@ impl<'c> Target<'c> {
             }
         }
         (place == *by).then_some((Form(high), Form(low)))
+    }
+
+    /// The digit of an index that has terms of these strides; `None` if it is not told apart from others.
+    pub(crate) fn digit(
+        &mut self,
+        index: ExprId,
+        terms: &[Term],
+        stride: &Quantity,
+    ) -> Result<Option<ExprId>, RejectReason> {
+        let form = self.form(index).cloned().unwrap_or_default();
+        let strides: Vec<&Quantity> = terms.iter().map(|(_, stride)| stride).collect();
+        let own: Vec<Term> = form.0.into_iter().filter(|(_, stride)| strides.contains(&stride)).collect();
+        if own.len() != terms.len() {
+            return Ok(None);
+        }
+        let divided = |(component, of): &Term| Some((*component, of.divided_by(stride)?));
+        match own.iter().map(divided).collect::<Option<Vec<Term>>>() {
+            Some(digit) => self.sum(&Form(digit)).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn sum(&mut self, form: &Form) -> Result<ExprId, RejectReason> {

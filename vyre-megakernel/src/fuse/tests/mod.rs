@@ -1,5 +1,6 @@
 //! Fused, unfused and the reference machine give the same bytes.
 
+mod epilogues;
 mod graphs;
 mod shapes;
 
