@@ -150,7 +150,8 @@ fn coherent(program: &Program, findings: &mut Vec<Diagnostic>) {
 enum Step {
     Enter(BufferId),
     Leave(BufferId),
-    Extent(ExtentId),
+    EnterExtent(ExtentId),
+    LeaveExtent(ExtentId),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,43 +161,53 @@ enum Mark {
     Done,
 }
 
-/// Reports each buffer whose count comes back to itself. Depth first over buffers and extents; an extent
-/// needs to be searched once only, for what it reaches is then done or reported.
+/// Reports each buffer whose count comes back to itself. Depth first over buffers and extents; what is open when it is
+/// met again is on a cycle, which goes through the last buffer that was entered.
 fn cycles(program: &Program, findings: &mut Vec<Diagnostic>) {
     let mut buffers = vec![Mark::New; program.buffers().len()];
-    let mut extents = vec![false; program.extents().len()];
+    let mut extents = vec![Mark::New; program.extents().len()];
+    let mut entered = Vec::new();
+    let mut report = |id: BufferId| {
+        let message = format!("the count of buffer `{}` depends on itself", program.buffer(id).name);
+        findings.push(
+            Diagnostic::new(Code::BadCount, Site::Buffer(id), message)
+                .with_help("take one count of the cycle from the bound bytes or a parameter"),
+        );
+    };
     for start in program.buffer_ids() {
         let mut stack = vec![Step::Enter(start)];
         while let Some(step) = stack.pop() {
             match step {
-                Step::Leave(id) => buffers[id.index()] = Mark::Done,
+                Step::Leave(id) => {
+                    buffers[id.index()] = Mark::Done;
+                    entered.pop();
+                }
                 Step::Enter(id) => match buffers[id.index()] {
                     Mark::Done => {}
-                    Mark::Open => {
-                        let message =
-                            format!("the count of buffer `{}` depends on itself", program.buffer(id).name);
-                        findings
-                            .push(Diagnostic::new(Code::BadCount, Site::Buffer(id), message).with_help(
-                                "take one count of the cycle from the bound bytes or a parameter",
-                            ));
-                    }
+                    Mark::Open => report(id),
                     Mark::New => {
                         buffers[id.index()] = Mark::Open;
+                        entered.push(id);
                         stack.push(Step::Leave(id));
                         if let Count::Extent(root) = program.buffer(id).count {
-                            stack.push(Step::Extent(root));
+                            stack.push(Step::EnterExtent(root));
                         }
                     }
                 },
-                Step::Extent(id) => {
-                    if !std::mem::replace(&mut extents[id.index()], true) {
+                Step::LeaveExtent(id) => extents[id.index()] = Mark::Done,
+                Step::EnterExtent(id) => match extents[id.index()] {
+                    Mark::Done => {}
+                    Mark::Open => entered.last().copied().into_iter().for_each(&mut report),
+                    Mark::New => {
+                        extents[id.index()] = Mark::Open;
+                        stack.push(Step::LeaveExtent(id));
                         let extent = program.extent(id);
-                        stack.extend(extent.operands().into_iter().flatten().map(Step::Extent));
+                        stack.extend(extent.operands().into_iter().flatten().map(Step::EnterExtent));
                         if let Extent::Length(buffer) = *extent {
                             stack.push(Step::Enter(buffer));
                         }
                     }
-                }
+                },
             }
         }
     }

@@ -554,3 +554,21 @@ fn deep_and_long_programs_need_no_stack() {
         assert_eq!(k.codes(), []);
     });
 }
+
+#[test]
+fn a_count_that_buffers_share_may_depend_on_itself() {
+    let counts = |a: &str, b: &str| {
+        let text = format!(
+            "program p {{ buffer a: writeonly u32[{a}]; buffer b: writeonly u32[{b}]; launch domain(1) {{ \
+             store a[0] = 1; store b[0] = 1; }} }}"
+        );
+        let Err(findings) = check(crate::text::parse(&text).unwrap().0) else { return Vec::new() };
+        findings.iter().map(|finding| (finding.code, finding.site)).collect()
+    };
+    let on = |buffer| (Code::BadCount, Site::Buffer(BufferId::new(buffer)));
+    // The extent is one for both buffers, and is still being looked at when `b` comes to it.
+    assert_eq!(counts("len(b) * 2", "len(b) * 2"), [on(1)]);
+    assert_eq!(counts("len(a) * 2", "len(a) * 2"), [on(0)]);
+    assert_eq!(counts("len(b)", "len(a)"), [on(0)]);
+    assert_eq!(counts("len(b) * len(b)", "3"), []);
+}
