@@ -60,6 +60,8 @@ pub(super) fn limits(draft: &Draft, findings: &mut Vec<GraphDiagnostic>) {
         ("values", draft.sources.len() + computed, 2 * MAX_TABLE),
         ("nodes", draft.nodes.len(), MAX_TABLE),
         ("outputs", draft.outputs.len(), MAX_TABLE),
+        // What is worked out for each node takes the time of its program's declarations.
+        ("buffers and extents of its nodes", declarations(draft), MAX_TABLE),
     ];
     for (what, count, limit) in tables.into_iter().filter(|&(_, count, limit)| count > limit) {
         let message = format!("the graph has {count} {what}, above the limit of {limit}");
@@ -77,6 +79,14 @@ pub(super) fn limits(draft: &Draft, findings: &mut Vec<GraphDiagnostic>) {
             );
         }
     }
+}
+
+/// Buffers, parameters and extents of the programs of all nodes.
+fn declarations(draft: &Draft) -> usize {
+    let of = |program: &Program| program.buffers().len() + program.params().len() + program.extents().len();
+    let each: Vec<_> = draft.programs.iter().map(|program| of(program)).collect();
+    let nodes = draft.nodes.iter().filter_map(|node| each.get(node.program as usize));
+    nodes.fold(0usize, |sum, count| sum.saturating_add(*count))
 }
 
 /// Checks that parameters in dimensions are integers.

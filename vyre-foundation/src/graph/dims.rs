@@ -56,7 +56,7 @@ impl Dim {
     }
 
     /// The operation of a row on two dimensions.
-    fn of(op: ExtentOp, a: DimId, b: DimId) -> Self {
+    pub(crate) fn of(op: ExtentOp, a: DimId, b: DimId) -> Self {
         match (op.make)(ExtentId::new(0), ExtentId::new(0)) {
             Extent::Add(..) => Self::Add(a, b),
             Extent::Sub(..) => Self::Sub(a, b),

@@ -46,6 +46,7 @@ mod model;
 mod single;
 mod solve;
 mod solve_error;
+pub mod wire;
 
 #[cfg(test)]
 mod tests;

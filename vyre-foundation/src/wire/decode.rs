@@ -20,6 +20,33 @@ type Wire<T> = Result<T, WireError>;
 /// # Errors
 /// If the bytes are not exactly what [`super::encode`] gives for some program.
 pub fn decode(bytes: &[u8]) -> Result<Program, WireError> {
+    start(bytes)?;
+    let Some((body, hash)) = bytes.split_last_chunk::<HASH>().filter(|(body, _)| body.len() >= START) else {
+        return Err(WireError::Truncated { offset: bytes.len(), what: "the content hash" });
+    };
+    if blake3::hash(body).as_bytes() != hash {
+        return Err(WireError::Checksum { len: body.len() });
+    }
+    decode_unsealed(body)
+}
+
+/// The program of bytes without their content hash, as [`encode_unsealed`] gives them.
+pub(crate) fn decode_unsealed(body: &[u8]) -> Result<Program, WireError> {
+    start(body)?;
+    let program = Reader::new(body, START).program()?;
+    let canonical = encode_unsealed(&program);
+    if canonical != body {
+        let same = canonical.iter().zip(body).take_while(|(a, b)| a == b).count();
+        return Err(WireError::NotCanonical { offset: same });
+    }
+    Ok(program)
+}
+
+/// Bytes of magic and version.
+const START: usize = MAGIC.len() + size_of::<u32>();
+
+/// Checks magic and version.
+fn start(bytes: &[u8]) -> Result<(), WireError> {
     let rest = bytes.strip_prefix(&MAGIC).ok_or(WireError::Magic)?;
     let version =
         rest.first_chunk().ok_or(WireError::Truncated { offset: bytes.len(), what: "the version" })?;
@@ -27,21 +54,7 @@ pub fn decode(bytes: &[u8]) -> Result<Program, WireError> {
     if found != VERSION {
         return Err(WireError::Version { found, reads: VERSION });
     }
-    let start = MAGIC.len() + version.len();
-    let Some((body, hash)) = bytes.split_last_chunk::<HASH>().filter(|(body, _)| body.len() >= start) else {
-        return Err(WireError::Truncated { offset: bytes.len(), what: "the content hash" });
-    };
-    if blake3::hash(body).as_bytes() != hash {
-        return Err(WireError::Checksum { len: body.len() });
-    }
-    let program =
-        Reader { bytes: body, at: start, counts: Counts::default(), node_refs: Vec::new() }.program()?;
-    let canonical = encode_unsealed(&program);
-    if canonical != body {
-        let same = canonical.iter().zip(body).take_while(|(a, b)| a == b).count();
-        return Err(WireError::NotCanonical { offset: same });
-    }
-    Ok(program)
+    Ok(())
 }
 
 /// The sizes of the tables read so far.
@@ -55,7 +68,8 @@ struct Counts {
     vars: usize,
 }
 
-struct Reader<'a> {
+/// Bytes that are read, and what is known of the program in them.
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     counts: Counts,
@@ -63,7 +77,17 @@ struct Reader<'a> {
     node_refs: Vec<(usize, NodeId)>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Reads from a position on.
+    pub(crate) fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at, counts: Counts::default(), node_refs: Vec::new() }
+    }
+
+    /// The position of the next byte.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
     fn program(mut self) -> Wire<Program> {
         let mut arena = Arena::new(self.string()?);
         self.declarations(&mut arena)?;
@@ -85,7 +109,7 @@ impl Reader<'_> {
 
     // Primitives.
 
-    fn byte(&mut self, what: &'static str) -> Wire<u8> {
+    pub(crate) fn byte(&mut self, what: &'static str) -> Wire<u8> {
         let byte = self.bytes.get(self.at).copied();
         let byte = byte.ok_or(WireError::Truncated { offset: self.at, what })?;
         self.at += 1;
@@ -93,7 +117,7 @@ impl Reader<'_> {
     }
 
     /// A number in the shortest LEB128.
-    fn number(&mut self, what: &'static str) -> Wire<u64> {
+    pub(crate) fn number(&mut self, what: &'static str) -> Wire<u64> {
         let offset = self.at;
         let mut value = 0u64;
         for shift in (0..).step_by(7) {
@@ -110,14 +134,14 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn small(&mut self, what: &'static str) -> Wire<u32> {
+    pub(crate) fn small(&mut self, what: &'static str) -> Wire<u32> {
         let offset = self.at;
         let value = self.number(what)?;
         u32::try_from(value).map_err(|_| WireError::Number { offset, what })
     }
 
     /// The size of a table, each of whose entries takes at least two bytes.
-    fn count(&mut self, what: &'static str) -> Wire<u32> {
+    pub(crate) fn count(&mut self, what: &'static str) -> Wire<u32> {
         let offset = self.at;
         let count = self.small(what)?;
         let left = self.bytes.len() - self.at;
@@ -127,24 +151,43 @@ impl Reader<'_> {
         Ok(count)
     }
 
-    fn string(&mut self) -> Wire<String> {
+    pub(crate) fn string(&mut self) -> Wire<String> {
         let offset = self.at;
-        let len = self.small("a name's length")? as usize;
-        let start = self.at;
-        let Some(bytes) = start.checked_add(len).and_then(|end| self.bytes.get(start..end)) else {
-            return Err(WireError::Truncated { offset, what: "a name" });
-        };
-        self.at = start + len;
+        let bytes = self.blob("a name's length", "a name")?;
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| WireError::Utf8 { offset })
     }
 
-    fn tagged<T>(&mut self, what: &'static str, find: impl Fn(u8) -> Option<T>) -> Wire<T> {
+    /// Bytes after their number.
+    pub(crate) fn blob(&mut self, length: &'static str, what: &'static str) -> Wire<&'a [u8]> {
+        let offset = self.at;
+        let len = self.small(length)? as usize;
+        let start = self.at;
+        let Some(bytes) = start.checked_add(len).and_then(|end| self.bytes.get(start..end)) else {
+            return Err(WireError::Truncated { offset, what });
+        };
+        self.at = start + len;
+        Ok(bytes)
+    }
+
+    /// A constant: its type and bits.
+    pub(crate) fn value(&mut self) -> Wire<Value> {
+        let ty = self.data_type()?;
+        let offset = self.at;
+        let bits = self.number("a constant")?;
+        let value = Value::from_bits(ty, bits);
+        match value.bits() == bits {
+            true => Ok(value),
+            false => Err(WireError::Number { offset, what: "a constant" }),
+        }
+    }
+
+    pub(crate) fn tagged<T>(&mut self, what: &'static str, find: impl Fn(u8) -> Option<T>) -> Wire<T> {
         let offset = self.at;
         let tag = self.byte(what)?;
         find(tag).ok_or(WireError::Tag { offset, what, tag })
     }
 
-    fn flag(&mut self, what: &'static str) -> Wire<bool> {
+    pub(crate) fn flag(&mut self, what: &'static str) -> Wire<bool> {
         self.tagged(what, |tag| match tag {
             0 => Some(false),
             1 => Some(true),
@@ -152,12 +195,12 @@ impl Reader<'_> {
         })
     }
 
-    fn data_type(&mut self) -> Wire<DataType> {
+    pub(crate) fn data_type(&mut self) -> Wire<DataType> {
         self.tagged("element type", DataType::from_tag)
     }
 
     /// An id of a table of `count` entries.
-    fn id(&mut self, what: &'static str, count: usize) -> Wire<u32> {
+    pub(crate) fn id(&mut self, what: &'static str, count: usize) -> Wire<u32> {
         let offset = self.at;
         let index = self.small(what)?;
         if index as usize >= count {
@@ -166,7 +209,7 @@ impl Reader<'_> {
         Ok(index)
     }
 
-    fn pick<T: Copy>(&mut self, what: &'static str, table: &[T]) -> Wire<T> {
+    pub(crate) fn pick<T: Copy>(&mut self, what: &'static str, table: &[T]) -> Wire<T> {
         let offset = self.at;
         let index = self.small(what)?;
         table.get(index as usize).copied().ok_or(WireError::Dangling {
@@ -178,7 +221,7 @@ impl Reader<'_> {
     }
 
     /// An operand, as how far it lies before its user, the next of the table.
-    fn back<T: Copy>(&mut self, what: &'static str, table: &[T]) -> Wire<T> {
+    pub(crate) fn back<T: Copy>(&mut self, what: &'static str, table: &[T]) -> Wire<T> {
         let offset = self.at;
         let distance = self.small(what)?;
         let index = table.len().checked_sub(distance as usize);
@@ -303,7 +346,7 @@ impl Reader<'_> {
         }
     }
 
-    fn three<T>(&mut self, mut f: impl FnMut(&mut Self) -> Wire<T>) -> Wire<[T; 3]> {
+    pub(crate) fn three<T>(&mut self, mut f: impl FnMut(&mut Self) -> Wire<T>) -> Wire<[T; 3]> {
         Ok([f(self)?, f(self)?, f(self)?])
     }
 
@@ -313,16 +356,7 @@ impl Reader<'_> {
         const OPERAND: &str = "expression";
         let offset = self.at;
         Ok(match self.byte("an expression")? {
-            tags::expr::LITERAL => {
-                let ty = self.data_type()?;
-                let offset = self.at;
-                let bits = self.number("a constant")?;
-                let value = Value::from_bits(ty, bits);
-                if value.bits() != bits {
-                    return Err(WireError::Number { offset, what: "a constant" });
-                }
-                Expr::Literal(value)
-            }
+            tags::expr::LITERAL => Expr::Literal(self.value()?),
             tags::expr::PARAM => Expr::Param(ParamId::new(self.id("param", self.counts.params)?)),
             tags::expr::BUILT_IN => Expr::BuiltIn(
                 self.tagged("built-in value", |tag| BuiltIn::ALL.get(usize::from(tag)).copied())?,

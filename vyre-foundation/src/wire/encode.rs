@@ -1,6 +1,6 @@
 //! Programs to bytes.
 
-use vyre_spec::BuiltIn;
+use vyre_spec::{BuiltIn, Value};
 
 use super::{MAGIC, VERSION, tags};
 use crate::ir::ExtentOp;
@@ -30,17 +30,19 @@ pub(crate) fn encode_unsealed(program: &Program) -> Vec<u8> {
     out.bytes
 }
 
-struct Writer {
-    bytes: Vec<u8>,
+/// Bytes that are written.
+#[derive(Debug, Default)]
+pub(crate) struct Writer {
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Writer {
-    fn byte(&mut self, byte: u8) {
+    pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
     /// A number in LEB128: seven bits a byte, lowest first, the top bit set in all but the last.
-    fn number(&mut self, mut value: u64) {
+    pub(crate) fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
             value >>= 7;
@@ -48,17 +50,28 @@ impl Writer {
         self.bytes.push(value as u8);
     }
 
-    fn count(&mut self, count: usize) {
+    pub(crate) fn count(&mut self, count: usize) {
         self.number(count as u64);
     }
 
-    fn id(&mut self, raw: u32) {
+    pub(crate) fn id(&mut self, raw: u32) {
         self.number(raw.into());
     }
 
-    fn string(&mut self, text: &str) {
-        self.count(text.len());
-        self.bytes.extend_from_slice(text.as_bytes());
+    pub(crate) fn string(&mut self, text: &str) {
+        self.blob(text.as_bytes());
+    }
+
+    /// Bytes after their number.
+    pub(crate) fn blob(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// A constant: its type and bits.
+    pub(crate) fn value(&mut self, value: Value) {
+        self.byte(value.ty().tag());
+        self.number(value.bits());
     }
 
     fn declarations(&mut self, program: &Program) {
@@ -151,7 +164,7 @@ impl Writer {
     }
 
     /// An operand, as how far it lies before its user.
-    fn back(&mut self, user: u32, operand: u32) {
+    pub(crate) fn back(&mut self, user: u32, operand: u32) {
         self.id(user.wrapping_sub(operand));
     }
 
@@ -159,8 +172,7 @@ impl Writer {
         match expr {
             Expr::Literal(value) => {
                 self.byte(tags::expr::LITERAL);
-                self.byte(value.ty().tag());
-                self.number(value.bits());
+                self.value(value);
             }
             Expr::Param(param) => {
                 self.byte(tags::expr::PARAM);

@@ -9,8 +9,9 @@ mod error;
 mod tags;
 
 pub use decode::decode;
+pub(crate) use decode::{Reader, decode_unsealed};
 pub use encode::encode;
-pub(crate) use encode::encode_unsealed;
+pub(crate) use encode::{Writer, encode_unsealed};
 pub use error::WireError;
 
 /// The first bytes of every encoded program.
@@ -20,4 +21,4 @@ pub const MAGIC: [u8; 4] = *b"VYRE";
 pub const VERSION: u32 = 2;
 
 /// Bytes of the content hash at the end.
-const HASH: usize = 32;
+pub(crate) const HASH: usize = 32;

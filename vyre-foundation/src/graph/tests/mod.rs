@@ -1,6 +1,7 @@
 //! Graphs from the builder, their findings, and the sizes of runs.
 
 mod evaluate;
+mod wire;
 
 use vyre_spec::{DataType, Value};
 
