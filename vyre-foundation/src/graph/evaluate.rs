@@ -37,6 +37,13 @@ impl<'a> Inputs<'a> {
         self
     }
 
+    /// With the values of these parameters.
+    #[must_use]
+    pub fn params(mut self, params: Params) -> Self {
+        self.params = params;
+        self
+    }
+
     /// With a symbol's number.
     #[must_use]
     pub fn dim(mut self, symbol: impl Into<String>, value: u64) -> Self {

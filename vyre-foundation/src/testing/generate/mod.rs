@@ -9,6 +9,7 @@
 
 mod control;
 mod expr;
+pub(super) mod graphs;
 mod grid;
 mod index;
 mod indirect;
