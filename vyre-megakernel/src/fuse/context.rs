@@ -1,6 +1,6 @@
 //! What planning knows of a graph: the quantities of its dimensions, and its values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vyre_foundation::graph::{Dim, DimId, GraphParamId, GraphValueId, ParamSource, ProgramGraph};
 use vyre_spec::{DataType, Value};
@@ -28,6 +28,8 @@ pub(crate) struct Context {
     names: Vec<Option<String>>,
     /// A dimension for each quantity that is one.
     dim_of: BTreeMap<Quantity, DimId>,
+    /// The lengths of values.
+    lengths: BTreeSet<Quantity>,
     /// Parameters that are promised.
     params: BTreeMap<GraphParamId, Value>,
 }
@@ -72,8 +74,9 @@ impl Context {
             let length = dims.get(elements.index()).cloned().unwrap_or_else(Quantity::one);
             Known { element: graph.value(id).element, length, elements }
         };
-        let values = graph.value_ids().map(known).collect();
-        Self { quantities, values, dims, names, dim_of, params }
+        let values: Vec<Known> = graph.value_ids().map(known).collect();
+        let lengths = values.iter().map(|value| value.length.clone()).collect();
+        Self { lengths, quantities, values, dims, names, dim_of, params }
     }
 
     /// What is known of a value of the graph.
@@ -102,7 +105,7 @@ impl Context {
     pub(crate) fn is_length(&self, quantity: &Quantity) -> bool {
         match quantity.as_literal() {
             Some(n) => n <= u64::from(u32::MAX),
-            None => self.values.iter().any(|value| value.length == *quantity),
+            None => self.lengths.contains(quantity),
         }
     }
 

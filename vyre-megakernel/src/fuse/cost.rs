@@ -5,7 +5,6 @@
 //! are worth what the device moves in their time.
 
 use vyre_foundation::ir::{Expr, ExprId, Node, Place};
-use vyre_spec::ops::{BinaryOp, TernaryOp};
 use vyre_spec::{DeviceProfile, ErrorBound};
 
 use super::context::Context;
@@ -120,9 +119,7 @@ fn weight(expr: &Expr) -> u64 {
     let by = |bound: ErrorBound| if bound == ErrorBound::Exact { 1 } else { 8 };
     match *expr {
         Expr::Unary(op, _) => by(op.bound()),
-        Expr::Binary(BinaryOp::Rem | BinaryOp::Div, ..) => 8,
         Expr::Binary(op, ..) => by(op.bound()),
-        Expr::Ternary(TernaryOp::Select, ..) => 1,
         Expr::Ternary(op, ..) => by(op.bound()),
         Expr::Cast(..) => 1,
         _ => 0,

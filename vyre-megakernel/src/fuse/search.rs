@@ -312,6 +312,13 @@ impl<'g> Search<'g> {
         if matches!(way, Way::Merge | Way::Join | Way::Append) && self.reaches(first, second, true) {
             return Err(Some(RejectReason::Between));
         }
+        if matches!(way, Way::Merge | Way::Join | Way::Append) && a.kernel.may_trap() {
+            // The first trap of a run stays the first.
+            let between = self.entries.get(first + 1..second).unwrap_or_default().iter().flatten();
+            if between.into_iter().any(|entry| entry.kernel.may_trap()) {
+                return Err(Some(RejectReason::Effect("a trap, as has a kernel between the two")));
+            }
+        }
         let mut keep: BTreeSet<GraphValueId> = BTreeSet::new();
         for &value in &outputs {
             let others =
@@ -420,10 +427,14 @@ impl<'g> Search<'g> {
         }
         let mut plan = place(self.graph, kernels);
         plan.groups = groups;
-        let together = |a: GraphNodeId, b: GraphNodeId| {
-            plan.groups.iter().any(|group| group.nodes.contains(&a) && group.nodes.contains(&b))
-        };
-        let apart = self.reasons.into_iter().filter(|((a, b), _)| !together(*a, *b));
+        let mut group_of: BTreeMap<GraphNodeId, BTreeSet<usize>> = BTreeMap::new();
+        for (i, group) in plan.groups.iter().enumerate() {
+            for &node in &group.nodes {
+                group_of.entry(node).or_default().insert(i);
+            }
+        }
+        let groups = |node: &GraphNodeId| group_of.get(node).cloned().unwrap_or_default();
+        let apart = self.reasons.into_iter().filter(|((a, b), _)| groups(a).is_disjoint(&groups(b)));
         plan.rejected =
             apart.map(|((producer, consumer), reason)| Rejection { producer, consumer, reason }).collect();
         plan

@@ -1,6 +1,6 @@
 //! A fused program under construction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use vyre_foundation::check;
 use vyre_foundation::graph::{DimId, GraphNodeId, GraphValueId, ParamSource};
@@ -21,8 +21,8 @@ use super::reject::RejectReason;
 use super::splice::{Plain, Splice, declare};
 
 /// Statements of a fused program, at most: more take long to compile, and spill registers.
-const MOST_NODES: u64 = 4096;
-const MOST_EXPRESSIONS: u64 = 16384;
+const MOST_NODES: u64 = 2048;
+const MOST_EXPRESSIONS: u64 = 8192;
 
 /// The program, the values of its buffers and the sources of its parameters.
 pub(crate) struct Target<'c> {
@@ -33,7 +33,8 @@ pub(crate) struct Target<'c> {
     pub(crate) leaves: Leaves,
     uses: Vec<Use>,
     params: Vec<ParamSource>,
-    names: BTreeSet<String>,
+    /// Names that are taken, with the number of the last that was made of each.
+    names: BTreeMap<String, u32>,
     /// Parameters by source and type.
     known_params: BTreeMap<(DimId, DataType), ParamId>,
     /// The buffer that has each value at first, and the one that gets it.
@@ -54,7 +55,7 @@ impl<'c> Target<'c> {
             leaves: Leaves::default(),
             uses: Vec::new(),
             params: Vec::new(),
-            names: BTreeSet::new(),
+            names: BTreeMap::new(),
             known_params: BTreeMap::new(),
             reads: BTreeMap::new(),
             writes: BTreeMap::new(),
@@ -64,9 +65,20 @@ impl<'c> Target<'c> {
 
     /// `name`, or with a number if it is taken.
     pub(crate) fn fresh(&mut self, name: &str) -> String {
-        let free = (1u32..).map(|n| if n == 1 { name.to_owned() } else { format!("{name}_{n}") });
-        let free = free.into_iter().find(|name| !self.names.contains(name)).unwrap_or_default();
-        self.names.insert(free.clone());
+        let Some(&last) = self.names.get(name) else {
+            self.names.insert(name.to_owned(), 1);
+            return name.to_owned();
+        };
+        let mut number = last;
+        let free = loop {
+            number += 1;
+            let numbered = format!("{name}_{number}");
+            if !self.names.contains_key(&numbered) {
+                break numbered;
+            }
+        };
+        self.names.insert(name.to_owned(), number);
+        self.names.insert(free.clone(), 1);
         free
     }
 
