@@ -2,6 +2,7 @@
 
 mod epilogues;
 mod graphs;
+mod random;
 mod shapes;
 
 use std::collections::BTreeMap;
