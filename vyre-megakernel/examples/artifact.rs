@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         k.domain([x.len()], |[i]| x.store(i, x.load(i) * x.load(i)));
     })?;
     let request = CompileRequest::new(&square, &DeviceProfile::reference()).validate()?;
-    let artifact = compile(&request);
+    let artifact = compile(&request)?;
     println!("artifact {}, {} bytes", artifact.id(), artifact.bytes().len());
 
     let read = Artifact::from_bytes(artifact.bytes())?;

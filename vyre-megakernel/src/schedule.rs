@@ -1,118 +1,417 @@
-//! From an artifact and its bindings to the command list of one run.
+//! From a run that fits to its command list.
 
 use std::sync::Arc;
 
-use vyre_driver::{Binding, BufferRef, Command, CommandList, CompiledPipeline, DispatchCommand, Span};
-use vyre_foundation::ir::{Buffer, BufferId, Program};
-use vyre_foundation::launch::resolve;
+use vyre_driver::{
+    Binding, BufferRef, Command, CommandList, CompiledPipeline, DispatchCommand, Resource, Span,
+};
+use vyre_foundation::graph::{GraphValueId, Source};
+use vyre_foundation::launch::Params;
+use vyre_spec::DataType;
 
 use crate::bindings::Bound;
-use crate::{Artifact, BindingError, BindingSet};
+use crate::fuse::{Placement, Run, Step};
+use crate::{Artifact, BindingError, BindingSet, Held, Prepared};
+
+/// The pipelines of an artifact's programs.
+#[derive(Clone, Debug)]
+pub struct Pipelines(Vec<Arc<dyn CompiledPipeline>>);
+
+impl Pipelines {
+    /// Pipelines that were compiled from the artifact's programs with its options, in their order, by the backend that
+    /// will run them.
+    ///
+    /// # Errors
+    /// If there are more or fewer, or one is of another program.
+    pub fn new(artifact: &Artifact, pipelines: Vec<Arc<dyn CompiledPipeline>>) -> Result<Self, BindingError> {
+        let (needs, got) = (artifact.programs().len(), pipelines.len());
+        if needs != got {
+            return Err(BindingError::PipelineCount { needs, got });
+        }
+        for (index, (program, pipeline)) in artifact.programs().iter().zip(&pipelines).enumerate() {
+            let compiled = pipeline.program();
+            if !compiled.same(program) && **compiled != **program {
+                let (needs, got) = (program.name().to_owned(), compiled.name().to_owned());
+                return Err(BindingError::OtherProgram { index, needs, got });
+            }
+        }
+        Ok(Self(pipelines))
+    }
+}
 
 /// The work of one run.
 #[derive(Debug)]
 pub struct Schedule<'a> {
     /// The commands.
     pub list: CommandList<'a>,
-    /// The buffer of each of the list's reads, in their order.
-    pub reads: Vec<BufferId>,
+    /// What each of the list's reads gives, in their order.
+    pub reads: Vec<ReadBack>,
 }
 
-/// The command list that runs an artifact: uploads, one dispatch, and a read of each output that is not
-/// resident. `pipeline` is the artifact's program, compiled with its options by the backend that will run it.
+/// An output that is read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadBack {
+    /// Its name.
+    pub name: String,
+    /// Its element type.
+    pub element: DataType,
+}
+
+/// The command list that runs an artifact: one submission. It uploads what is bound, runs the kernels and reads
+/// each output back that is not resident. Nothing else is read back: intermediate values live in memory of the list.
+///
+/// A retained value that is `held` is read and updated there. One that is not is of this run alone: it is what is
+/// bound, else zeros; a resident buffer that is bound to it is updated.
 ///
 /// # Errors
-/// If the bindings do not fit the program.
+/// If the bindings do not fit the artifact.
 pub fn schedule<'a>(
-    artifact: &Artifact,
-    pipeline: &Arc<dyn CompiledPipeline>,
-    bindings: &'a BindingSet<'_>,
+    artifact: &'a Artifact,
+    pipelines: &Pipelines,
+    bindings: &'a BindingSet<'a>,
+    held: &Held,
 ) -> Result<Schedule<'a>, BindingError> {
-    let program = artifact.program();
-    if **pipeline.program() != **program {
-        let (needs, got) = (program.name().to_owned(), pipeline.program().name().to_owned());
-        return Err(BindingError::OtherProgram { needs, got });
-    }
-    let bound = by_declaration(program, bindings)?;
-    let bytes: Vec<Option<u64>> = bound
-        .iter()
-        .map(|bound| match bound {
-            Some(Bound::Host { bytes, .. }) => Some(bytes.len() as u64),
-            Some(Bound::Resident(resource)) => Some(resource.len),
-            None => None,
-        })
-        .collect();
-    let resolved = resolve(program, &bindings.params, &bytes, bindings.counts)?;
+    Prepared::new(artifact, bindings, held)?.schedule(pipelines, held)
+}
 
-    let mut list = CommandList::new().labeled(bindings.label.clone());
-    let (mut places, mut read_back) = (Vec::new(), Vec::new());
-    for (id, bound) in program.buffer_ids().zip(bound) {
-        let len = resolved.byte_len(program, id);
-        let buffer = match bound {
-            Some(Bound::Resident(resource)) => BufferRef::Resident(*resource),
-            Some(Bound::Host { bytes, .. }) => {
-                let buffer = list.transient(len);
-                list.upload(buffer, 0, bytes);
-                buffer
+impl<'a> Prepared<'a> {
+    /// As [`schedule`]. Buffers for retained values may have been added to `held` meanwhile; they are of
+    /// [`Self::bytes_of`] bytes, and zeros.
+    ///
+    /// # Errors
+    /// If a parameter, a count or a length does not fit a kernel.
+    pub fn schedule(&self, pipelines: &Pipelines, held: &Held) -> Result<Schedule<'a>, BindingError> {
+        let mut scheduler = Scheduler::new(self, held);
+        scheduler.place();
+        for (number, step) in self.artifact.plan().steps.iter().enumerate() {
+            match step {
+                Step::Copy { from, to } => scheduler.copy_value(number, *from, *to),
+                Step::Run(run) => scheduler.run(run, pipelines)?,
             }
-            None => {
-                let buffer = list.transient(len);
-                if !program.facts().stores_whole(id) {
-                    list.push(Command::Fill { to: Span { buffer, offset: 0, len }, byte: 0 });
+        }
+        let reads = scheduler.outputs();
+        scheduler.update();
+        Ok(Schedule { list: scheduler.list, reads })
+    }
+}
+
+/// What reads a value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Readers {
+    /// How many steps.
+    steps: usize,
+    /// The last of them.
+    last: usize,
+    /// How many outputs and retained values it becomes.
+    lasting: usize,
+    /// Whether a step needs it in memory; a copy of host bytes does not.
+    by_kernel: bool,
+}
+
+impl Readers {
+    /// Whether step `number` is the only thing that is left to read the value.
+    fn end_with(&self, number: usize) -> bool {
+        self.lasting == 0 && self.last == number
+    }
+}
+
+struct Scheduler<'p, 'a> {
+    prepared: &'p Prepared<'a>,
+    held: &'p Held,
+    list: CommandList<'a>,
+    readers: Vec<Readers>,
+    /// Where each value is.
+    at: Vec<Option<BufferRef>>,
+    /// Outputs whose value is not computed where they are wanted: position, and where to.
+    wanted: Vec<(usize, Resource)>,
+}
+
+impl<'p, 'a> Scheduler<'p, 'a> {
+    fn new(prepared: &'p Prepared<'a>, held: &'p Held) -> Self {
+        let graph = prepared.artifact.graph();
+        let mut readers = vec![Readers::default(); graph.values().len()];
+        let mut read = |value: GraphValueId, note: &dyn Fn(&mut Readers)| {
+            if let Some(readers) = readers.get_mut(value.index()) {
+                note(readers);
+            }
+        };
+        for (number, step) in prepared.artifact.plan().steps.iter().enumerate() {
+            let by_step = |readers: &mut Readers| {
+                readers.steps += 1;
+                readers.last = number;
+            };
+            match step {
+                Step::Copy { from, .. } => read(*from, &by_step),
+                Step::Run(run) => {
+                    // The input of an in-place use is in its output's memory by now.
+                    let inputs = run.buffers.iter().filter(|used| used.output.is_none());
+                    for value in inputs.filter_map(|used| used.input) {
+                        read(value, &|readers| {
+                            by_step(readers);
+                            readers.by_kernel = true;
+                        });
+                    }
                 }
-                buffer
             }
-        };
-        places.push(Binding { buffer, len });
-        if program.buffer(id).access.is_output() && matches!(buffer, BufferRef::Transient(_)) {
-            read_back.push((id, Span { buffer, offset: 0, len }));
         }
+        for output in graph.outputs() {
+            read(output.value, &|readers| readers.lasting += 1);
+        }
+        for value in graph.values() {
+            if let Source::Retained { next: Some(next) } = value.source {
+                read(next, &|readers| readers.lasting += 1);
+            }
+        }
+        let list = CommandList::new().labeled(prepared.bindings.label.clone());
+        let at = vec![None; graph.values().len()];
+        Self { prepared, held, list, readers, at, wanted: Vec::new() }
     }
-    let params = bindings.params.clone();
-    let run = DispatchCommand::with(Arc::clone(pipeline), places, params, bindings.counts);
-    list.push(Command::Dispatch(run));
-    let read = |(id, span)| {
-        list.read(span);
-        id
-    };
-    let reads = read_back.into_iter().map(read).collect();
-    Ok(Schedule { list, reads })
-}
 
-/// What is bound to each buffer of the program.
-fn by_declaration<'a>(
-    program: &Program,
-    bindings: &'a BindingSet<'_>,
-) -> Result<Vec<Option<&'a Bound<'a>>>, BindingError> {
-    let mut bound: Vec<Option<&Bound<'_>>> = vec![None; program.buffers().len()];
-    for (name, what) in &bindings.buffers {
-        let position = program.buffers().iter().position(|buffer| buffer.name == *name);
-        let slot = position.and_then(|at| bound.get_mut(at).zip(program.buffers().get(at)));
-        let Some((slot, buffer)) = slot else {
-            let known = program.buffers().iter().map(|buffer| buffer.name.clone()).collect();
-            return Err(BindingError::UnknownBuffer { name: name.clone(), known });
-        };
-        if slot.is_some() {
-            return Err(BindingError::Twice(name.clone()));
-        }
-        fits(buffer, what)?;
-        *slot = Some(what);
+    fn readers(&self, value: GraphValueId) -> Readers {
+        self.readers.get(value.index()).copied().unwrap_or_default()
     }
-    for (buffer, bound) in program.buffers().iter().zip(&bound) {
-        if bound.is_none() && buffer.access.is_input() {
-            return Err(BindingError::Unbound { name: buffer.name.clone(), element: buffer.element });
-        }
-    }
-    Ok(bound)
-}
 
-fn fits(buffer: &Buffer, bound: &Bound<'_>) -> Result<(), BindingError> {
-    let name = || buffer.name.clone();
-    match bound {
-        Bound::Host { .. } if !buffer.access.is_input() => Err(BindingError::OutputOnly(name())),
-        Bound::Host { element: Some(got), .. } if *got != buffer.element => {
-            Err(BindingError::ElementType { name: name(), needs: buffer.element, got: *got })
+    fn set(&mut self, value: GraphValueId, buffer: BufferRef) {
+        if let Some(slot) = self.at.get_mut(value.index()) {
+            *slot = Some(buffer);
         }
-        _ => Ok(()),
+    }
+
+    /// Where a value is. One that the plan has no place for gets memory of its own.
+    fn place_of(&mut self, value: GraphValueId) -> BufferRef {
+        if let Some(buffer) = self.at.get(value.index()).copied().flatten() {
+            return buffer;
+        }
+        let buffer = self.list.transient(self.prepared.bytes_of(value));
+        self.set(value, buffer);
+        buffer
+    }
+
+    fn span(&mut self, value: GraphValueId) -> Span {
+        Span { buffer: self.place_of(value), offset: 0, len: self.prepared.bytes_of(value) }
+    }
+
+    /// Gives every value its place, and uploads what the host has.
+    fn place(&mut self) {
+        let prepared = self.prepared;
+        let (graph, plan) = (prepared.artifact.graph(), prepared.artifact.plan());
+        for id in graph.value_ids() {
+            match &graph.value(id).source {
+                Source::Node { .. } => {}
+                Source::Constant(bytes) => self.place_source(id, Some(bytes)),
+                Source::Input | Source::Retained { .. } => match self.bound(id) {
+                    Some(Bound::Host { bytes, .. }) => self.place_source(id, Some(bytes)),
+                    Some(Bound::Resident(_)) | None => self.place_source(id, None),
+                },
+            }
+        }
+        for slot in &plan.slots {
+            let longest = slot.values.iter().map(|&value| prepared.bytes_of(value)).max().unwrap_or(0);
+            let buffer = self.list.transient(longest);
+            for &value in &slot.values {
+                self.set(value, buffer);
+            }
+        }
+        self.place_outputs();
+    }
+
+    fn bound(&self, value: GraphValueId) -> Option<&'a Bound<'a>> {
+        self.prepared.bound.get(value.index()).copied().flatten()
+    }
+
+    /// A value that no kernel computes. `bytes` are the host's, if they are there.
+    fn place_source(&mut self, id: GraphValueId, bytes: Option<&'a [u8]>) {
+        let readers = self.readers(id);
+        let resident = match self.bound(id) {
+            Some(Bound::Resident(resource)) => Some(*resource),
+            _ => None,
+        };
+        let is_retained = matches!(self.prepared.artifact.graph().value(id).source, Source::Retained { .. });
+        match (self.held.get(&id).copied(), resident) {
+            (Some(held), resident) => {
+                self.set(id, BufferRef::Resident(held));
+                // A constant's bytes are there already.
+                match (resident, bytes) {
+                    (Some(resident), _) => {
+                        let len = held.len;
+                        let from = Span { buffer: BufferRef::Resident(resident), offset: 0, len };
+                        self.copy(from, Span { buffer: BufferRef::Resident(held), ..from });
+                    }
+                    (None, Some(bytes)) if is_retained => {
+                        self.list.upload(BufferRef::Resident(held), 0, bytes);
+                    }
+                    _ => {}
+                }
+            }
+            (None, Some(resident)) => self.set(id, BufferRef::Resident(resident)),
+            // Nobody reads it, or only copies of it are needed, which are uploaded where they are wanted.
+            (None, None) if !readers.by_kernel && readers.lasting == 0 && readers.steps <= 1 => {}
+            (None, None) => {
+                let to = self.span(id);
+                match bytes {
+                    Some(bytes) => self.list.upload(to.buffer, 0, bytes),
+                    None => self.list.push(Command::Fill { to, byte: 0 }),
+                }
+            }
+        }
+    }
+
+    /// Outputs of kernels are computed in the caller's buffers, where that harms no input in them.
+    fn place_outputs(&mut self) {
+        let graph = self.prepared.artifact.graph();
+        for (position, output) in graph.outputs().iter().enumerate() {
+            let Some(resource) = self.prepared.residents.get(position).copied().flatten() else { continue };
+            let buffer = BufferRef::Resident(resource);
+            let own =
+                self.prepared.artifact.plan().places.get(output.value.index()) == Some(&Placement::Output);
+            let is_free = self.at.get(output.value.index()).is_some_and(Option::is_none);
+            if own && is_free && self.is_unused_until(output.value, buffer) {
+                self.set(output.value, buffer);
+            } else {
+                self.wanted.push((position, resource));
+            }
+        }
+    }
+
+    /// Whether a buffer has no value that is needed once `value` begins to be computed.
+    fn is_unused_until(&self, value: GraphValueId, buffer: BufferRef) -> bool {
+        let here = |id: &GraphValueId| self.at.get(id.index()).copied().flatten() == Some(buffer);
+        let mut there = self.prepared.artifact.graph().value_ids().filter(here);
+        match (there.next(), there.next()) {
+            (None, _) => true,
+            // In place, as the plan has it.
+            (Some(old), None) => {
+                let steps = self.prepared.artifact.plan().steps.iter().enumerate();
+                let mut copies = steps.filter(|(_, s)| **s == Step::Copy { from: old, to: value });
+                copies.next().is_some_and(|(number, _)| self.readers(old).end_with(number))
+            }
+            (Some(_), Some(_)) => false,
+        }
+    }
+
+    fn copy(&mut self, from: Span, to: Span) {
+        if from.buffer != to.buffer {
+            self.list.push(Command::Copy { from, to });
+        }
+    }
+
+    /// A copy that the plan has before a kernel works in place.
+    fn copy_value(&mut self, number: usize, from: GraphValueId, to: GraphValueId) {
+        let graph = self.prepared.artifact.graph();
+        let source = &graph.value(from).source;
+        if self.at.get(from.index()).is_some_and(Option::is_none) && !matches!(source, Source::Node { .. }) {
+            // It is needed nowhere else, so it has no memory.
+            let to = self.span(to);
+            match self.host_bytes(from) {
+                Some(bytes) => self.list.upload(to.buffer, 0, bytes),
+                None => self.list.push(Command::Fill { to, byte: 0 }),
+            }
+            return;
+        }
+        // A retained value that nobody else reads is updated in its own memory.
+        let becomes = *source == Source::Retained { next: Some(to) };
+        let own = self.prepared.artifact.plan().places.get(to.index()) == Some(&Placement::Output);
+        let is_free = self.at.get(to.index()).is_some_and(Option::is_none);
+        if becomes && own && is_free && self.readers(from).end_with(number) {
+            let buffer = self.place_of(from);
+            self.set(to, buffer);
+            return;
+        }
+        let (from, to) = (self.span(from), self.span(to));
+        self.copy(from, to);
+    }
+
+    fn host_bytes(&self, value: GraphValueId) -> Option<&'a [u8]> {
+        match (self.bound(value), &self.prepared.artifact.graph().value(value).source) {
+            (Some(Bound::Host { bytes, .. }), _) => Some(bytes),
+            (None, Source::Constant(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    fn run(&mut self, run: &Run, pipelines: &Pipelines) -> Result<(), BindingError> {
+        let artifact = self.prepared.artifact;
+        let position = run.program as usize;
+        let (Some(program), Some(pipeline)) = (artifact.programs().get(position), pipelines.0.get(position))
+        else {
+            let (needs, got) = (position + 1, pipelines.0.len());
+            return Err(BindingError::PipelineCount { needs, got });
+        };
+        let mut bindings = Vec::with_capacity(run.buffers.len());
+        for (id, used) in program.buffer_ids().zip(&run.buffers) {
+            let Some(value) = used.output.or(used.input) else { continue };
+            let to = self.span(value);
+            bindings.push(Binding { buffer: to.buffer, len: to.len });
+            // Elements that are not stored are 0.
+            if used.input.is_none() && !program.facts().stores_whole(id) {
+                self.list.push(Command::Fill { to, byte: 0 });
+            }
+        }
+        let mut params = Params::new();
+        for (param, &source) in program.params().iter().zip(&run.params) {
+            params = params.with(&param.name, self.prepared.param(source, param.ty, &param.name)?);
+        }
+        let counts = match (self.prepared.bindings.counts, run.counts) {
+            (Some(counts), _) => {
+                let kernels = artifact.plan().steps.iter().filter(|s| matches!(s, Step::Run(_))).count();
+                if kernels != 1 {
+                    return Err(BindingError::Counts { kernels });
+                }
+                Some(counts)
+            }
+            (None, Some(dims)) => Some(self.prepared.counts(dims)?),
+            (None, None) => None,
+        };
+        let run = DispatchCommand::with(Arc::clone(pipeline), bindings, params, counts);
+        self.list.push(Command::Dispatch(run));
+        Ok(())
+    }
+
+    /// Copies outputs to where they are wanted, and reads back those that are not resident.
+    fn outputs(&mut self) -> Vec<ReadBack> {
+        let graph = self.prepared.artifact.graph();
+        for (position, resource) in std::mem::take(&mut self.wanted) {
+            let Some(output) = graph.outputs().get(position) else { continue };
+            let from = self.span(output.value);
+            self.copy(from, Span { buffer: BufferRef::Resident(resource), ..from });
+        }
+        let mut reads = Vec::new();
+        for (output, resident) in graph.outputs().iter().zip(&self.prepared.residents) {
+            if resident.is_none() {
+                let from = self.span(output.value);
+                self.list.read(from);
+                let element = graph.value(output.value).element;
+                reads.push(ReadBack { name: output.name.clone(), element });
+            }
+        }
+        reads
+    }
+
+    /// Makes retained values what the next run finds.
+    fn update(&mut self) {
+        let graph = self.prepared.artifact.graph();
+        let mut moves = Vec::new();
+        for id in graph.value_ids() {
+            let Source::Retained { next: Some(next) } = graph.value(id).source else { continue };
+            // In memory of this run alone, nobody would find it.
+            if let Some(to @ BufferRef::Resident(_)) = self.at.get(id.index()).copied().flatten() {
+                let from = self.span(next);
+                if from.buffer != to {
+                    moves.push((from, Span { buffer: to, ..from }));
+                }
+            }
+        }
+        // All at once: what is itself overwritten is put aside before.
+        let targets: Vec<_> = moves.iter().map(|(_, to)| to.buffer).collect();
+        for (from, _) in &mut moves {
+            if targets.contains(&from.buffer) {
+                let aside = Span { buffer: self.list.transient(from.len), ..*from };
+                self.copy(*from, aside);
+                *from = aside;
+            }
+        }
+        for (from, to) in moves {
+            self.copy(from, to);
+        }
     }
 }

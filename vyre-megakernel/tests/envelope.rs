@@ -6,7 +6,7 @@ use vyre_foundation::build::Kernel;
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 use vyre_foundation::wire;
-use vyre_megakernel::{Artifact, ArtifactEnvelope, CompileRequest, EnvelopeError, compile};
+use vyre_megakernel::{Artifact, ArtifactEnvelope, ArtifactError, CompileRequest, EnvelopeError, compile};
 use vyre_spec::{CapabilitySet, DeviceProfile};
 
 fn double(name: &str) -> Checked<Program> {
@@ -18,7 +18,7 @@ fn double(name: &str) -> Checked<Program> {
 }
 
 fn artifact() -> Artifact {
-    compile(&CompileRequest::new(&double("double"), &DeviceProfile::reference()).validate().unwrap())
+    compile(&CompileRequest::new(&double("double"), &DeviceProfile::reference()).validate().unwrap()).unwrap()
 }
 
 fn payload(artifact: &Artifact, backend: &str, format: &str) -> TargetPayload {
@@ -91,7 +91,8 @@ fn a_key_decides_who_made_it() {
     assert_eq!(more.verify(&key(1)), Err(EnvelopeError::NoMac));
     // What one key sealed does not pass for another content: payloads exchanged between two artifacts.
     let other =
-        compile(&CompileRequest::new(&double("other"), &DeviceProfile::reference()).validate().unwrap());
+        compile(&CompileRequest::new(&double("other"), &DeviceProfile::reference()).validate().unwrap())
+            .unwrap();
     let refused =
         ArtifactEnvelope::new(other).with_payload(payload(&artifact(), "a", "words").sealed(&key(1)));
     assert!(matches!(refused, Err(EnvelopeError::OtherPrograms { .. })));
@@ -201,21 +202,19 @@ fn other_versions_are_refused_by_version() {
     assert_eq!(ArtifactEnvelope::from_bytes(artifact().bytes()).unwrap_err(), EnvelopeError::NotAnEnvelope);
 }
 
-/// Compares with a file of `tests/fixtures`, which `UPDATE_EXPECT=1` writes instead.
-fn fixture(name: &str, bytes: &[u8]) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/").to_owned() + name;
-    if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
-        std::fs::write(&path, bytes).unwrap();
-    }
-    let kept = std::fs::read(&path).unwrap();
-    assert!(
-        kept == bytes,
-        "{path} differs: with a new version of the format it keeps its name, and gets a successor"
-    );
-}
-
 #[test]
 fn files_of_this_version_are_read() {
-    fixture("artifact-v1.bin", artifact().bytes());
-    fixture("envelope-v1.bin", &envelope().sealed(&key(1)).to_bytes());
+    // The first of version 1 held an artifact of version 1.
+    let old = ArtifactEnvelope::from_bytes(include_bytes!("fixtures/envelope-v1.bin")).unwrap_err();
+    let version = ArtifactError::Version { got: 1, known: 2 };
+    assert!(matches!(&old, EnvelopeError::Artifact { source, .. } if *source == version), "{old}");
+
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/envelope-v1-artifact-v2.bin");
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
+        std::fs::write(path, envelope().sealed(&key(1)).to_bytes()).unwrap();
+    }
+    let kept = ArtifactEnvelope::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(kept.verify(&key(1)), Ok(()));
+    assert_eq!(kept.payloads().len(), 3);
+    assert_eq!(kept.artifact().graph().name(), "double");
 }

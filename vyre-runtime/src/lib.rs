@@ -28,9 +28,14 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod instance;
 mod outputs;
+mod ready;
 mod session;
+mod submission;
 
 pub use error::SessionError;
+pub use instance::{ArtifactInstance, Lost};
 pub use outputs::Outputs;
-pub use session::{ArtifactInstance, ArtifactSession, Submission};
+pub use session::ArtifactSession;
+pub use submission::{Progress, Running, Submission};

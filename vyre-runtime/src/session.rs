@@ -1,29 +1,41 @@
-//! Sessions, and the instances that submit runs.
+//! Sessions: an artifact on a device, through losses of it.
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use vyre_driver::{BackendRegistration, CompiledPipeline, Completion, VyreBackend};
-use vyre_foundation::ir::BufferId;
-use vyre_megakernel::{Artifact, BindingSet, ProfileDigest, ValidRequest, compile, schedule};
+use vyre_driver::{BackendRegistration, CompiledPipeline, PayloadKey, VyreBackend, backend_registration};
+use vyre_megakernel::{Artifact, ArtifactEnvelope, ProfileDigest, ValidRequest, compile};
 
-use crate::SessionError;
-use crate::outputs::{Output, Outputs};
+use crate::ready::{Ready, Source};
+use crate::{ArtifactInstance, SessionError};
 
-/// An artifact that was admitted to a device and compiled there.
+/// An artifact that was admitted to a device and is ready to run there.
+///
+/// Clones are the same session. Sessions share nothing but the backend: what one does, also what it recovers, does
+/// not change another's values.
 #[derive(Clone)]
 pub struct ArtifactSession {
+    inner: Arc<Inner>,
+}
+
+/// Pipelines of an artifact's programs.
+type Made = Vec<Arc<dyn CompiledPipeline>>;
+
+struct Inner {
     backend: Arc<dyn VyreBackend>,
     artifact: Arc<Artifact>,
-    pipeline: Arc<dyn CompiledPipeline>,
+    source: Source,
+    ready: RwLock<Arc<Ready>>,
+    /// Held by the one rematerialisation at a time.
+    turn: Mutex<()>,
 }
 
 impl fmt::Debug for ArtifactSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArtifactSession")
-            .field("backend", &self.backend.id())
-            .field("artifact", &self.artifact.id())
+            .field("backend", &self.inner.backend.id())
+            .field("artifact", &self.inner.artifact.id())
+            .field("source", &self.inner.source)
             .finish_non_exhaustive()
     }
 }
@@ -32,9 +44,9 @@ impl ArtifactSession {
     /// Opens the backend, compiles the request and admits the artifact.
     ///
     /// # Errors
-    /// Those of [`Self::from_artifact`].
+    /// Why the request cannot be compiled, and those of [`Self::from_artifact`].
     pub fn compile(registration: &BackendRegistration, request: &ValidRequest) -> Result<Self, SessionError> {
-        Self::from_artifact(registration, compile(request))
+        Self::from_artifact(registration, compile(request)?)
     }
 
     /// Opens the backend and admits an artifact's bytes.
@@ -45,15 +57,76 @@ impl ArtifactSession {
         Self::from_artifact(registration, Artifact::from_bytes(bytes)?)
     }
 
-    /// Opens the backend and admits an artifact: the device has the profile that the artifact is for.
+    /// Opens the backend and admits an artifact: the device has the profile that the artifact is for. The backend
+    /// compiles its programs, or has them in its cache.
     ///
     /// # Errors
-    /// [`SessionError::OtherDevice`], or why the backend cannot be opened or compile the program.
+    /// [`SessionError::OtherDevice`], or why the backend cannot be opened or compile a program.
     pub fn from_artifact(
         registration: &BackendRegistration,
         artifact: Artifact,
     ) -> Result<Self, SessionError> {
-        let backend = (registration.open)()?;
+        Self::on((registration.open)()?, artifact)
+    }
+
+    /// Opens the backend and admits an envelope. The device's code is in the envelope: nothing is compiled, now or
+    /// by [`Self::rematerialize`].
+    ///
+    /// With a key, the envelope and its payload must carry MACs that it verifies, and run as trusted. Without one,
+    /// only a payload that this process compiled is trusted; another is taken in a format that the backend
+    /// validates, and runs with every run-time check on.
+    ///
+    /// # Errors
+    /// [`SessionError::OtherDevice`], [`SessionError::Envelope`] if the key does not verify it or it holds no
+    /// payload for the backend, or why the backend refuses the payload.
+    pub fn from_envelope(
+        registration: &BackendRegistration,
+        envelope: &ArtifactEnvelope,
+        key: Option<&PayloadKey>,
+    ) -> Result<Self, SessionError> {
+        Self::envelope_on((registration.open)()?, registration, envelope, key)
+    }
+
+    /// As [`Self::from_artifact`], on a backend that is open.
+    ///
+    /// # Errors
+    /// As [`Self::from_artifact`].
+    pub fn on(backend: Arc<dyn VyreBackend>, artifact: Artifact) -> Result<Self, SessionError> {
+        let programs = artifact.clone();
+        Self::open(backend, artifact, |backend| {
+            Ok((Source::Programs, Source::Programs.pipelines(backend, &programs)?))
+        })
+    }
+
+    /// As [`Self::from_envelope`], on a backend that is open and registered.
+    ///
+    /// # Errors
+    /// As [`Self::from_envelope`].
+    pub fn from_envelope_on(
+        backend: Arc<dyn VyreBackend>,
+        envelope: &ArtifactEnvelope,
+        key: Option<&PayloadKey>,
+    ) -> Result<Self, SessionError> {
+        let registration = backend_registration(backend.id())?;
+        Self::envelope_on(backend, registration, envelope, key)
+    }
+
+    fn envelope_on(
+        backend: Arc<dyn VyreBackend>,
+        registration: &BackendRegistration,
+        envelope: &ArtifactEnvelope,
+        key: Option<&PayloadKey>,
+    ) -> Result<Self, SessionError> {
+        Self::open(backend, envelope.artifact().clone(), |backend| {
+            Source::payload(backend, registration, envelope, key)
+        })
+    }
+
+    fn open(
+        backend: Arc<dyn VyreBackend>,
+        artifact: Artifact,
+        source: impl FnOnce(&dyn VyreBackend) -> Result<(Source, Made), SessionError>,
+    ) -> Result<Self, SessionError> {
         let profile = ProfileDigest::of(backend.profile());
         if artifact.profile() != profile {
             return Err(SessionError::OtherDevice {
@@ -63,71 +136,55 @@ impl ArtifactSession {
                 profile,
             });
         }
-        let pipeline = backend.compile_checked(artifact.program(), artifact.options())?;
-        Ok(Self { backend, artifact: Arc::new(artifact), pipeline })
+        // A device that was lost before has nothing of this session.
+        if backend.device_lost() {
+            backend.try_recover()?;
+        }
+        let (source, pipelines) = source(&*backend)?;
+        let ready = Ready::new(&backend, &artifact, pipelines)?;
+        let (artifact, ready) = (Arc::new(artifact), RwLock::new(Arc::new(ready)));
+        Ok(Self { inner: Arc::new(Inner { backend, artifact, source, ready, turn: Mutex::new(()) }) })
+    }
+
+    /// Makes the session run again after the device was lost: recovers the device, unless somebody else has, admits the
+    /// same payload to it and uploads the constants. The artifact is not compiled again. A session that was not
+    /// opened from an envelope has the backend make its kernels again, from its cache where it has one.
+    ///
+    /// Runs that were under way have failed; submit them again. What instances retained between runs is gone:
+    /// see [`ArtifactInstance`]. If the device is as it was, this does nothing.
+    ///
+    /// # Errors
+    /// Why the device cannot be recovered, or the loss of the recovered one; this can then be called again.
+    pub fn rematerialize(&self) -> Result<(), SessionError> {
+        let Inner { backend, artifact, source, ready, turn } = &*self.inner;
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        backend.try_recover()?;
+        if self.ready().is_current()? {
+            return Ok(());
+        }
+        let pipelines = source.pipelines(&**backend, artifact)?;
+        let made = Arc::new(Ready::new(backend, artifact, pipelines)?);
+        *ready.write().unwrap_or_else(PoisonError::into_inner) = made;
+        Ok(())
     }
 
     /// The artifact.
     pub fn artifact(&self) -> &Artifact {
-        &self.artifact
+        &self.inner.artifact
     }
 
     /// The backend, for resident buffers.
     pub fn backend(&self) -> &Arc<dyn VyreBackend> {
-        &self.backend
+        &self.inner.backend
     }
 
-    /// Something to submit runs with; it outlives the session.
+    /// What is on the device now.
+    pub(crate) fn ready(&self) -> Arc<Ready> {
+        Arc::clone(&self.inner.ready.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Something to submit runs with, which retains values of its own between them; it outlives the session.
     pub fn instance(&self) -> ArtifactInstance {
-        ArtifactInstance { session: self.clone() }
-    }
-}
-
-/// Submits runs of an artifact.
-#[derive(Clone, Debug)]
-pub struct ArtifactInstance {
-    session: ArtifactSession,
-}
-
-impl ArtifactInstance {
-    /// Submits a run as one piece of work and returns at once. Host values are taken before it returns.
-    ///
-    /// # Errors
-    /// If the bindings do not fit the program, or the backend refuses the work. A run that is refused has no
-    /// effect.
-    pub fn submit(&self, bindings: &BindingSet<'_>) -> Result<Submission, SessionError> {
-        let ArtifactSession { backend, artifact, pipeline } = &self.session;
-        let schedule = schedule(artifact, pipeline, bindings)?;
-        let completion = backend.submit(&schedule.list)?;
-        Ok(Submission { completion, artifact: Arc::clone(artifact), reads: schedule.reads })
-    }
-}
-
-/// A run that was submitted.
-#[derive(Debug)]
-pub struct Submission {
-    completion: Box<dyn Completion>,
-    artifact: Arc<Artifact>,
-    reads: Vec<BufferId>,
-}
-
-impl Submission {
-    /// Whether the run has ended. Does not block.
-    pub fn is_finished(&self) -> bool {
-        self.completion.is_finished()
-    }
-
-    /// Waits for the run and gives its outputs. `timeout` counts from submission.
-    ///
-    /// # Errors
-    /// A fault of the program, a timeout, or the device's own failure.
-    pub fn wait(self, timeout: Option<Duration>) -> Result<Outputs, SessionError> {
-        let program = self.artifact.program();
-        let bytes = self.completion.wait(timeout)?;
-        let output = |(id, bytes): (BufferId, _)| {
-            let buffer = program.buffer(id);
-            Output { name: buffer.name.clone(), element: buffer.element, bytes }
-        };
-        Ok(Outputs { buffers: self.reads.into_iter().zip(bytes).map(output).collect() })
+        ArtifactInstance::new(self.clone())
     }
 }

@@ -77,7 +77,7 @@ fn resident_buffers_carry_values_from_run_to_run() {
 
 #[test]
 fn artifacts_run_from_their_bytes() {
-    let artifact = compile(&request(&accumulate()));
+    let artifact = compile(&request(&accumulate())).unwrap();
     let session = ArtifactSession::from_bytes(reference(), artifact.bytes()).unwrap();
     assert_eq!(session.artifact().id(), artifact.id());
     let bindings = BindingSet::new().values("x", &[4]).values("y", &[3]);

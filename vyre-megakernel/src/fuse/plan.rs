@@ -142,6 +142,21 @@ pub enum Fusion {
     Epilogue,
 }
 
+impl Fusion {
+    /// Every one, at the position of its tag in artifacts.
+    const ALL: [Self; 4] = [Self::Inlined, Self::Merged, Self::Workgroups, Self::Epilogue];
+
+    /// The tag in artifacts.
+    pub(crate) const fn tag(self) -> u8 {
+        self as u8
+    }
+
+    /// The one with this tag.
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(tag)).copied()
+    }
+}
+
 impl fmt::Display for Fusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

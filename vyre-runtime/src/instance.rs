@@ -1,0 +1,226 @@
+//! Instances: what submits runs, and retains values between them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vyre_driver::{BackendError, BufferRef, CommandList, Span, VyreBackend};
+use vyre_megakernel::{BindingSet, Held, Prepared};
+
+use crate::outputs::{Output, Outputs};
+use crate::ready::Ready;
+use crate::{ArtifactSession, SessionError, Submission};
+
+/// Submits runs of an artifact, and keeps its retained values on the device from one run to the next.
+///
+/// Each instance has retained values of its own; a clone shares them, and runs of both follow one another in the order of
+/// their submission. At the first run a retained value is what that run binds, else zeros. A run may bind it at
+/// any time, which replaces it.
+///
+/// A loss of the device loses them, and so does a run that faults half-way. Every run after that which does not bind
+/// them is refused, with [`SessionError::RetainedLost`], until [`Self::reset`] makes them zeros again:
+/// nothing goes on with values that were not meant. [`Self::retained`] reads them, to bind them again after a loss.
+#[derive(Clone)]
+pub struct ArtifactInstance {
+    session: ArtifactSession,
+    state: Arc<Mutex<State>>,
+}
+
+impl fmt::Debug for ArtifactInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArtifactInstance").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// The retained values of an instance.
+struct State {
+    backend: Arc<dyn VyreBackend>,
+    held: Held,
+    /// The device generation of `held`.
+    generation: u64,
+    /// What came between the values and their next run.
+    lost: Option<Lost>,
+    /// Counts the times at which the values began anew.
+    epoch: u64,
+}
+
+/// Why retained values are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lost {
+    /// The device was lost.
+    Device,
+    /// A run that should have updated them faulted.
+    Fault,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "with the device",
+            Self::Fault => "in a run that faulted",
+        })
+    }
+}
+
+impl State {
+    fn free(&mut self) {
+        for (_, resource) in std::mem::take(&mut self.held) {
+            // What a loss has taken is free already.
+            let _ = self.backend.free(resource);
+        }
+        self.epoch += 1;
+    }
+
+    /// Takes note of a new generation of the device.
+    fn meet(&mut self, ready: &Ready) {
+        if self.generation != ready.generation() {
+            self.generation = ready.generation();
+            if !self.held.is_empty() {
+                self.lost = Some(Lost::Device);
+            }
+            self.free();
+        }
+    }
+
+    /// Notes that a run faulted, after which the values are not what they should be.
+    fn fault(&mut self) {
+        self.lost = Some(Lost::Fault);
+        self.free();
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+/// What a run that updates retained values has to tell if it faults.
+pub(crate) struct Ticket {
+    state: Arc<Mutex<State>>,
+    epoch: u64,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+impl Ticket {
+    pub(crate) fn fault(self) {
+        let mut state = lock(&self.state);
+        // Not if the values began anew since.
+        if state.epoch == self.epoch {
+            state.fault();
+        }
+    }
+}
+
+/// Whether a run that ended so may have stored what it should not have.
+pub(crate) fn is_fault(error: &BackendError) -> bool {
+    !matches!(error, BackendError::Timeout { .. } | BackendError::DeviceLost { .. })
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ArtifactInstance {
+    pub(crate) fn new(session: ArtifactSession) -> Self {
+        let state = State {
+            backend: Arc::clone(session.backend()),
+            held: Held::new(),
+            generation: session.ready().generation(),
+            lost: None,
+            epoch: 0,
+        };
+        Self { session, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &ArtifactSession {
+        &self.session
+    }
+
+    /// Submits a run as one piece of work and returns at once. Host values are taken before it returns.
+    ///
+    /// # Errors
+    /// If the bindings do not fit the artifact, retained values are lost, or the backend refuses the work. A run that is
+    /// refused has no effect.
+    pub fn submit(&self, bindings: &BindingSet<'_>) -> Result<Submission, SessionError> {
+        let (artifact, backend) = (self.session.artifact(), self.session.backend());
+        let mut state = lock(&self.state);
+        let ready = self.session.ready();
+        state.meet(&ready);
+        let run = Prepared::new(artifact, bindings, &state.held)?;
+        let retained: Vec<_> = artifact.retained().collect();
+        let missing: Vec<_> = retained.iter().filter(|id| !state.held.contains_key(id)).collect();
+        if let Some(why) = state.lost {
+            if let Some(&&id) = missing.iter().find(|&&&id| !run.binds(id)) {
+                return Err(SessionError::RetainedLost {
+                    name: artifact.graph().value(id).name.clone(),
+                    why,
+                });
+            }
+        }
+        let mut made = Held::new();
+        let submitted = (|| {
+            for &&id in &missing {
+                made.insert(id, backend.allocate(run.bytes_of(id))?);
+            }
+            let mut held = ready.constants().clone();
+            held.extend(state.held.iter().chain(&made).map(|(&id, &resource)| (id, resource)));
+            let schedule = run.schedule(&ready.pipelines, &held)?;
+            let completion = backend.submit(&schedule.list)?;
+            Ok::<_, SessionError>((completion, schedule.reads))
+        })();
+        let (completion, reads) = match submitted {
+            Ok(submitted) => submitted,
+            Err(error) => {
+                for resource in made.into_values() {
+                    let _ = backend.free(resource);
+                }
+                return Err(error);
+            }
+        };
+        state.held.extend(made);
+        state.lost = None;
+        let ticket =
+            (!retained.is_empty()).then(|| Ticket { state: Arc::clone(&self.state), epoch: state.epoch });
+        Ok(Submission::new(completion, reads, ticket))
+    }
+
+    /// Reads the retained values as the last submitted run leaves them, and waits for it. Values that no run has
+    /// used yet are left out.
+    ///
+    /// # Errors
+    /// [`SessionError::RetainedLost`], or the device's own failure.
+    pub fn retained(&self) -> Result<Outputs, SessionError> {
+        let artifact = self.session.artifact();
+        let mut state = lock(&self.state);
+        state.meet(&self.session.ready());
+        if let (Some(why), Some(id)) = (state.lost, artifact.retained().next()) {
+            return Err(SessionError::RetainedLost { name: artifact.graph().value(id).name.clone(), why });
+        }
+        let mut list = CommandList::new().labeled(Some("retained".to_owned()));
+        for resource in state.held.values() {
+            list.read(Span { buffer: BufferRef::Resident(*resource), offset: 0, len: resource.len });
+        }
+        let completion = self.session.backend().submit(&list)?;
+        let ids: Vec<_> = state.held.keys().copied().collect();
+        drop(state);
+        let output = |(id, bytes)| {
+            let value = artifact.graph().value(id);
+            Output { name: value.name.clone(), element: value.element, bytes }
+        };
+        Ok(Outputs { buffers: ids.into_iter().zip(completion.wait(None)?).map(output).collect() })
+    }
+
+    /// Forgets the retained values: the next run is as the first.
+    pub fn reset(&self) {
+        let mut state = lock(&self.state);
+        state.free();
+        state.lost = None;
+    }
+}
