@@ -34,11 +34,11 @@
 //! ```
 
 mod args;
-pub(crate) mod assemble;
+mod assemble;
 mod build;
 mod check;
 mod derive;
-pub(crate) mod dims;
+mod dims;
 mod error;
 mod evaluate;
 mod ids;

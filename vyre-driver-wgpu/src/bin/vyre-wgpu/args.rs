@@ -20,6 +20,10 @@ pub(crate) enum Command {
     #[cfg(feature = "cli")]
     Run(Run),
     #[cfg(feature = "cli")]
+    Compile(Compile),
+    #[cfg(feature = "cli")]
+    Inspect(Inspect),
+    #[cfg(feature = "cli")]
     Bench(Bench),
 }
 
@@ -52,7 +56,15 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Command, CliError> {
         #[cfg(feature = "cli")]
         "run" => files::run(parser),
         #[cfg(feature = "cli")]
+        "compile" => files::compile(parser),
+        #[cfg(feature = "cli")]
+        "inspect" => files::inspect(parser),
+        #[cfg(feature = "cli")]
         "bench" => files::bench(parser),
+        #[cfg(not(feature = "cli"))]
+        "compile" => Err(CliError::NeedsFeature { what: "compile" }),
+        #[cfg(not(feature = "cli"))]
+        "inspect" => Err(CliError::NeedsFeature { what: "inspect" }),
         #[cfg(not(feature = "cli"))]
         "bench" => Err(CliError::NeedsFeature { what: "bench" }),
         #[cfg(not(feature = "cli"))]
@@ -82,7 +94,7 @@ fn common(argument: Arg<'_>) -> Result<Command, CliError> {
 }
 
 #[cfg(feature = "cli")]
-pub(crate) use files::{Bench, Check, Emit, Form, Inputs, Run};
+pub(crate) use files::{Bench, Check, Compile, Emit, Form, Inputs, Inspect, Run, View};
 
 #[cfg(feature = "cli")]
 mod files {
@@ -99,6 +111,8 @@ mod files {
     pub(crate) struct Inputs {
         pub(crate) buffers: Vec<(String, PathBuf)>,
         pub(crate) params: Vec<(String, String)>,
+        /// Numbers of symbolic dimensions.
+        pub(crate) dims: Vec<(String, u64)>,
         pub(crate) pad: bool,
     }
 
@@ -132,8 +146,36 @@ mod files {
         pub(crate) backend: String,
         pub(crate) verify: bool,
         pub(crate) tolerance: Option<f32>,
+        /// The key that an artifact's envelope is verified with.
+        pub(crate) key_file: Option<PathBuf>,
         pub(crate) trace: Option<PathBuf>,
         pub(crate) json: bool,
+    }
+
+    pub(crate) struct Compile {
+        pub(crate) file: PathBuf,
+        pub(crate) output: PathBuf,
+        /// Facts: parameters and dimensions that every run has.
+        pub(crate) facts: Inputs,
+        /// Fused kernels that may be tried.
+        pub(crate) candidates: Option<u32>,
+        pub(crate) key_file: Option<PathBuf>,
+        pub(crate) json: bool,
+    }
+
+    /// How an artifact is shown.
+    #[derive(Clone, PartialEq, Eq)]
+    pub(crate) enum View {
+        Text,
+        Json,
+        Dot,
+        Svg(PathBuf),
+    }
+
+    pub(crate) struct Inspect {
+        pub(crate) file: PathBuf,
+        pub(crate) view: View,
+        pub(crate) key_file: Option<PathBuf>,
     }
 
     pub(crate) struct Bench {
@@ -232,6 +274,7 @@ mod files {
             backend: vyre_driver_wgpu::WGPU_BACKEND_ID.to_owned(),
             verify: false,
             tolerance: None,
+            key_file: None,
             trace: None,
             json: false,
         };
@@ -239,6 +282,8 @@ mod files {
             match argument {
                 Long("in") => run.inputs.buffer(&mut parser)?,
                 Long("param") => run.inputs.param(&mut parser)?,
+                Long("dim") => run.inputs.dim(&mut parser)?,
+                Long("key-file") => run.key_file = Some(PathBuf::from(parser.value()?)),
                 Long("pad") => run.inputs.pad = true,
                 Long("out") => {
                     let (name, path) = pair(&mut parser, "--out")?;
@@ -272,7 +317,57 @@ mod files {
         Ok(Command::Run(run))
     }
 
+    pub(super) fn compile(mut parser: lexopt::Parser) -> Result<Command, CliError> {
+        let (mut file, mut output, mut facts) = (None, None, Inputs::default());
+        let (mut candidates, mut key_file, mut json) = (None, None, false);
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Short('o') | Long("output") => output = Some(PathBuf::from(parser.value()?)),
+                Long("dim") => facts.dim(&mut parser)?,
+                Long("param") => facts.param(&mut parser)?,
+                Long("candidates") => {
+                    candidates = Some(number(&mut parser, "--candidates", "a whole number")?);
+                }
+                Long("key-file") => key_file = Some(PathBuf::from(parser.value()?)),
+                Long("json") => json = true,
+                Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
+                other => return common(other),
+            }
+        }
+        let missing = |what| CliError::MissingArgument { command: "compile", what };
+        let file = file.ok_or(missing("the graph's FILE"))?;
+        let output = output.ok_or(missing("`--output PATH`"))?;
+        Ok(Command::Compile(Compile { file, output, facts, candidates, key_file, json }))
+    }
+
+    pub(super) fn inspect(mut parser: lexopt::Parser) -> Result<Command, CliError> {
+        let (mut file, mut view, mut key_file) = (None, View::Text, None);
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("json") => view = View::Json,
+                Long("dot") => view = View::Dot,
+                Long("svg") => view = View::Svg(PathBuf::from(parser.value()?)),
+                Long("key-file") => key_file = Some(PathBuf::from(parser.value()?)),
+                Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
+                other => return common(other),
+            }
+        }
+        let missing = CliError::MissingArgument { command: "inspect", what: "the artifact's FILE" };
+        Ok(Command::Inspect(Inspect { file: file.ok_or(missing)?, view, key_file }))
+    }
+
     impl Inputs {
+        fn dim(&mut self, parser: &mut lexopt::Parser) -> Result<(), CliError> {
+            let (name, value) = pair(parser, "--dim")?;
+            once("--dim", &self.dims, &name)?;
+            let Ok(number) = value.parse() else {
+                let (option, expected) = (format!("--dim {name}"), "a whole number".to_owned());
+                return Err(CliError::Value { option, got: value, expected });
+            };
+            self.dims.push((name, number));
+            Ok(())
+        }
+
         fn buffer(&mut self, parser: &mut lexopt::Parser) -> Result<(), CliError> {
             let (name, path) = pair(parser, "--in")?;
             once("--in", &self.buffers, &name)?;

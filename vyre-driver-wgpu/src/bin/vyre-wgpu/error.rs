@@ -5,9 +5,13 @@ use std::io;
 use std::path::PathBuf;
 
 use vyre_driver::BackendError;
+#[cfg(feature = "cli")]
+use vyre_foundation::graph::SolveError;
 use vyre_foundation::launch::LaunchError;
 #[cfg(feature = "cli")]
 use vyre_foundation::machine::MachineError;
+#[cfg(feature = "cli")]
+use vyre_megakernel::BindingError;
 
 /// Why the command failed; its status is then 1.
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +97,30 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Form(#[from] vyre_emit_naga::WriteError),
     #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Artifact(#[from] vyre_megakernel::ArtifactError),
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Envelope(#[from] vyre_megakernel::EnvelopeError),
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Request(#[from] vyre_megakernel::RequestError),
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Compile(#[from] vyre_megakernel::CompileError),
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Attach(#[from] vyre_megakernel::AttachError),
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+    #[cfg(feature = "cli")]
+    #[error("{} is no key: its {len} bytes are neither 32 bytes nor 64 hexadecimal digits", path.display())]
+    Key { path: PathBuf, len: usize },
+    #[cfg(feature = "cli")]
+    #[error("the artifact is for a device with another profile than {device} has")]
+    OtherDevice { device: String },
+    #[cfg(feature = "cli")]
     #[error("the device differs from the reference machine in `{buffer}`: {mismatch}; nothing was written")]
     Differs { buffer: String, mismatch: vyre_spec::Mismatch },
 }
@@ -139,6 +167,16 @@ impl CliError {
                 return Some(format!("convert it, in NumPy with `array.astype(numpy.{numpy})`"));
             }
             Self::Machine(MachineError::Launch(LaunchError::MissingParam { name, .. })) => {
+                return Some(format!("pass `--param {name}=VALUE`"));
+            }
+            Self::Key { .. } => "`openssl rand 32` makes a key",
+            Self::OtherDevice { .. } | Self::Artifact(_) | Self::Envelope(_) => {
+                "`vyre-wgpu compile` compiles the graph for this machine's device"
+            }
+            Self::Binding(BindingError::Solve(SolveError::MissingDim { symbol })) => {
+                return Some(format!("pass `--dim {symbol}=N`"));
+            }
+            Self::Binding(BindingError::Solve(SolveError::MissingParam { name, .. })) => {
                 return Some(format!("pass `--param {name}=VALUE`"));
             }
             Self::FortranOrder { .. } => "save it with `numpy.ascontiguousarray(array)`",

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::Path;
 
 use npyz::{DType, Endianness, NpyFile, Order, TypeChar, WriterBuilder};
-use vyre_foundation::ir::Buffer;
 use vyre_spec::DataType;
 
 use crate::error::CliError;
@@ -18,8 +17,16 @@ fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 
-/// The bytes of an input buffer as a dispatch takes them.
-pub(crate) fn read(path: &Path, buffer: &Buffer, pad: bool) -> Result<Vec<u8>, CliError> {
+/// What the elements of a file are for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// A buffer or value.
+    pub(crate) name: &'a str,
+    pub(crate) element: DataType,
+}
+
+/// The bytes of an input as a dispatch takes them.
+pub(crate) fn read(path: &Path, buffer: Wanted<'_>, pad: bool) -> Result<Vec<u8>, CliError> {
     let mut bytes = fs::read(path).map_err(|source| CliError::Read { path: path.to_owned(), source })?;
     if is_npy(path) {
         return elements(path, &bytes, buffer);
@@ -28,20 +35,20 @@ pub(crate) fn read(path: &Path, buffer: &Buffer, pad: bool) -> Result<Vec<u8>, C
     if pad {
         bytes.resize(len.next_multiple_of(size), 0);
     } else if len % size != 0 {
-        let (buffer, element) = (buffer.name.clone(), buffer.element);
+        let (buffer, element) = (buffer.name.to_owned(), buffer.element);
         return Err(CliError::PartialElement { path: path.to_owned(), len, buffer, element });
     }
     Ok(bytes)
 }
 
 /// The elements of a NumPy file.
-fn elements(path: &Path, bytes: &[u8], buffer: &Buffer) -> Result<Vec<u8>, CliError> {
+fn elements(path: &Path, bytes: &[u8], buffer: Wanted<'_>) -> Result<Vec<u8>, CliError> {
     let refused = |why: String| CliError::NotAnArray { path: path.to_owned(), why };
     sound_header(bytes).map_err(|why| refused(why.to_owned()))?;
     let file = NpyFile::new(bytes).map_err(|error| refused(error.to_string()))?;
     let dtype = file.dtype();
     let wrong_type = || CliError::ArrayType {
-        buffer: buffer.name.clone(),
+        buffer: buffer.name.to_owned(),
         needs: buffer.element,
         path: path.to_owned(),
         got: dtype.descr(),
@@ -134,13 +141,10 @@ pub(crate) fn write(path: &Path, element: DataType, bytes: &[u8]) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
-    use vyre_foundation::ir::Count;
-    use vyre_spec::Access;
-
     use super::*;
 
-    fn buffer(element: DataType) -> Buffer {
-        Buffer { name: "x".into(), element, access: Access::ReadOnly, count: Count::Bytes, coherent: false }
+    fn buffer(element: DataType) -> Wanted<'static> {
+        Wanted { name: "x", element }
     }
 
     /// A file as NumPy's format description lays it out.
@@ -153,7 +157,7 @@ mod tests {
     }
 
     fn read_as(element: DataType, file: &[u8]) -> Result<Vec<u8>, CliError> {
-        elements(Path::new("x.npy"), file, &buffer(element))
+        elements(Path::new("x.npy"), file, buffer(element))
     }
 
     #[test]
@@ -210,7 +214,7 @@ mod tests {
             (DataType::U32, vec![]),
         ] {
             write(&path, element, &bytes).unwrap();
-            assert_eq!(read(&path, &buffer(element), false).unwrap(), bytes);
+            assert_eq!(read(&path, buffer(element), false).unwrap(), bytes);
         }
         fs::remove_file(&path).unwrap();
     }

@@ -9,19 +9,29 @@ use vyre_spec::{DataType, Value};
 
 use crate::args::Inputs;
 use crate::error::CliError;
-use crate::files;
+use crate::files::{self, Wanted};
 
 /// The bytes of each input buffer, in declaration order.
 pub(crate) fn buffers(program: &Program, inputs: &Inputs) -> Result<Vec<Vec<u8>>, CliError> {
-    let declared: Vec<_> = program.inputs().map(|id| program.buffer(id)).collect();
-    known("input buffer", &inputs.buffers, declared.iter().map(|b| b.name.as_str()))?;
-    let read = |buffer: &&vyre_foundation::ir::Buffer| {
-        let given = inputs.buffers.iter().find(|(name, _)| *name == buffer.name);
-        let (_, path) = given
-            .ok_or_else(|| CliError::MissingInput { name: buffer.name.clone(), element: buffer.element })?;
-        files::read(path, buffer, inputs.pad)
-    };
+    let declared: Vec<_> = program
+        .inputs()
+        .map(|id| program.buffer(id))
+        .map(|buffer| Wanted { name: &buffer.name, element: buffer.element })
+        .collect();
+    known("input buffer", &inputs.buffers, declared.iter().map(|b| b.name))?;
+    let read = |&wanted: &Wanted<'_>| given(wanted, inputs)?.ok_or_else(|| missing(wanted));
     declared.iter().map(read).collect()
+}
+
+/// The bytes of one input, if a file is given for it.
+pub(crate) fn given(wanted: Wanted<'_>, inputs: &Inputs) -> Result<Option<Vec<u8>>, CliError> {
+    let path = inputs.buffers.iter().find(|(name, _)| *name == wanted.name);
+    path.map(|(_, path)| files::read(path, wanted, inputs.pad)).transpose()
+}
+
+/// That no file is given for an input.
+pub(crate) fn missing(wanted: Wanted<'_>) -> CliError {
+    CliError::MissingInput { name: wanted.name.to_owned(), element: wanted.element }
 }
 
 /// The paths of the outputs, in declaration order; `None` where one is not asked for.
@@ -29,26 +39,46 @@ pub(crate) fn outputs(
     program: &Program,
     asked: &[(String, PathBuf)],
 ) -> Result<Vec<Option<PathBuf>>, CliError> {
-    let declared: Vec<_> = program.outputs().map(|id| program.buffer(id).name.as_str()).collect();
-    known("output buffer", asked, declared.iter().copied())?;
+    let declared = program.outputs().map(|id| program.buffer(id).name.as_str());
+    paths("output buffer", declared, asked)
+}
+
+/// The paths of outputs of these names.
+pub(crate) fn paths<'a>(
+    role: &'static str,
+    declared: impl Iterator<Item = &'a str>,
+    asked: &[(String, PathBuf)],
+) -> Result<Vec<Option<PathBuf>>, CliError> {
+    let declared: Vec<_> = declared.collect();
+    known(role, asked, declared.iter().copied())?;
     let path = |name: &&str| asked.iter().find(|(other, _)| other == name).map(|(_, path)| path.clone());
     Ok(declared.iter().map(path).collect())
 }
 
 /// The parameters. What is missing, the launch says itself.
 pub(crate) fn params(program: &Program, inputs: &Inputs) -> Result<Params, CliError> {
-    known("parameter", &inputs.params, program.params().iter().map(|p| p.name.as_str()))?;
-    let mut params = Params::new();
-    for param in program.params() {
-        if let Some((name, text)) = inputs.params.iter().find(|(name, _)| *name == param.name) {
-            params = params.with(name, value(name, text, param.ty)?);
+    let declared = program.params().iter().map(|param| (param.name.as_str(), param.ty));
+    Ok(scalars(declared, inputs)?.into_iter().collect())
+}
+
+/// The parameters that are given of these.
+pub(crate) fn scalars<'a>(
+    declared: impl Iterator<Item = (&'a str, DataType)>,
+    inputs: &Inputs,
+) -> Result<Vec<(String, Value)>, CliError> {
+    let declared: Vec<_> = declared.collect();
+    known("parameter", &inputs.params, declared.iter().map(|&(name, _)| name))?;
+    let mut scalars = Vec::new();
+    for (declared, ty) in declared {
+        if let Some((name, text)) = inputs.params.iter().find(|(name, _)| name == declared) {
+            scalars.push((name.clone(), value(name, text, ty)?));
         }
     }
-    Ok(params)
+    Ok(scalars)
 }
 
 /// Refuses a name that the program does not have.
-fn known<'a, T>(
+pub(crate) fn known<'a, T>(
     role: &'static str,
     given: &[(String, T)],
     declared: impl Iterator<Item = &'a str>,

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use vyre_foundation::check::{Checked, check};
 use vyre_foundation::diag::{Diagnostic, render};
+use vyre_foundation::graph::ProgramGraph;
 use vyre_foundation::ir::Program;
 use vyre_foundation::text::{self, SourceMap};
 
@@ -33,6 +34,11 @@ pub(crate) fn load(path: &Path) -> Result<Loaded<'_>, CliError> {
         Ok(program) => Ok(Loaded { program, path, text, map }),
         Err(diagnostics) => Err(located(path, &text, &map, &diagnostics)),
     }
+}
+
+/// Reads, parses and checks a graph; a program is the graph that runs it.
+pub(crate) fn graph(path: &Path) -> Result<ProgramGraph, CliError> {
+    Ok(ProgramGraph::from_program(&load(path)?.program))
 }
 
 impl Loaded<'_> {

@@ -7,10 +7,16 @@
 
 mod args;
 #[cfg(feature = "cli")]
+mod artifact;
+#[cfg(feature = "cli")]
 mod bench;
 #[cfg(feature = "cli")]
 mod check;
+#[cfg(feature = "cli")]
+mod compile;
 mod demo;
+#[cfg(feature = "cli")]
+mod drawing;
 #[cfg(feature = "cli")]
 mod emit;
 mod error;
@@ -19,6 +25,8 @@ mod files;
 mod info;
 #[cfg(feature = "cli")]
 mod inputs;
+#[cfg(feature = "cli")]
+mod inspect;
 #[cfg(feature = "cli")]
 mod load;
 #[cfg(feature = "cli")]
@@ -61,6 +69,10 @@ fn execute(command: Command) -> Result<(), CliError> {
         Command::Emit(arguments) => emit::run(&arguments),
         #[cfg(feature = "cli")]
         Command::Run(arguments) => trace::with(arguments.trace.as_deref(), || run::run(&arguments)),
+        #[cfg(feature = "cli")]
+        Command::Compile(arguments) => compile::run(&arguments),
+        #[cfg(feature = "cli")]
+        Command::Inspect(arguments) => inspect::run(&arguments),
         #[cfg(feature = "cli")]
         Command::Bench(arguments) => trace::with(arguments.trace.as_deref(), || bench::run(&arguments)),
     }

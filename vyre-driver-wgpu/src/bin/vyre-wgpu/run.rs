@@ -1,18 +1,27 @@
 //! `run`: a program on files.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use serde_json::json;
-use vyre_driver::{DispatchConfig, backend_registration};
+use vyre_driver::{DispatchConfig, VyreBackend, backend_registration};
 use vyre_driver_wgpu::WGPU_BACKEND_ID;
+use vyre_spec::DataType;
 
 use crate::args::Run;
 use crate::error::CliError;
-use crate::{files, inputs, load, verify};
+use crate::{artifact, files, inputs, load, verify};
 
 pub(crate) fn run(arguments: &Run) -> Result<(), CliError> {
+    if artifact::is_artifact(&arguments.file)? {
+        return artifact::run(arguments);
+    }
+    let only = [(!arguments.inputs.dims.is_empty(), "--dim"), (arguments.key_file.is_some(), "--key-file")];
+    if let Some((_, option)) = only.into_iter().find(|(given, _)| *given) {
+        return Err(CliError::Without { option, needs: "an artifact's FILE" });
+    }
     if arguments.verify && arguments.backend != WGPU_BACKEND_ID {
         return Err(CliError::Without { option: "--verify", needs: "--backend wgpu" });
     }
@@ -49,54 +58,70 @@ pub(crate) fn run(arguments: &Run) -> Result<(), CliError> {
         written.push((buffer.name.as_str(), buffer.element, elements, path.as_ref()));
     }
     drop(progress);
+    let note = if arguments.verify { "the same as on the reference machine" } else { "" };
+    Ran { what: "program", name: program.name(), note, elapsed, written }.print(&*backend, arguments)
+}
 
-    let device = backend.profile();
-    if arguments.json {
-        let outputs: Vec<_> = written
-            .iter()
-            .map(|(name, element, elements, path)| {
-                json!({ "name": name, "type": element.name(), "elements": elements,
-                        "path": path.map(|p| p.display().to_string()) })
-            })
-            .collect();
-        let summary = json!({
-            "program": program.name(),
-            "backend": backend.id(),
-            "device": device.name,
-            "software": device.is_software,
-            "seconds": elapsed.as_secs_f64(),
-            "verified": arguments.verify,
-            "outputs": outputs,
-        });
-        return crate::print(&format!("{summary:#}\n"));
+/// A run, as it is reported.
+pub(crate) struct Ran<'a> {
+    pub(crate) what: &'static str,
+    pub(crate) name: &'a str,
+    pub(crate) note: &'a str,
+    pub(crate) elapsed: Duration,
+    /// Name, type, elements, and where it was written.
+    pub(crate) written: Vec<(&'a str, DataType, usize, Option<&'a PathBuf>)>,
+}
+
+impl Ran<'_> {
+    pub(crate) fn print(self, backend: &dyn VyreBackend, arguments: &Run) -> Result<(), CliError> {
+        let Self { what, name, note, elapsed, written } = self;
+        let device = backend.profile();
+        if arguments.json {
+            let outputs: Vec<_> = written
+                .iter()
+                .map(|(name, element, elements, path)| {
+                    json!({ "name": name, "type": element.name(), "elements": elements,
+                            "path": path.map(|p| p.display().to_string()) })
+                })
+                .collect();
+            let summary = json!({
+                what: name,
+                "backend": backend.id(),
+                "device": device.name,
+                "software": device.is_software,
+                "seconds": elapsed.as_secs_f64(),
+                "verified": arguments.verify,
+                "outputs": outputs,
+            });
+            return crate::print(&format!("{summary:#}\n"));
+        }
+        let comma = if note.is_empty() { "" } else { ", " };
+        let mut text = format!(
+            "`{name}` ran on {} in {:.1} ms{comma}{note}\n",
+            device.name,
+            elapsed.as_secs_f64() * 1e3
+        );
+        for (name, element, elements, path) in written {
+            let _ = match path {
+                Some(path) => writeln!(text, "{name}: {elements} {element} written to {}", path.display()),
+                None => writeln!(text, "{name}: {elements} {element} not written: no --out {name}=PATH"),
+            };
+        }
+        crate::print(&text)
     }
-    let mut text = format!(
-        "`{}` ran on {} in {:.1} ms{}\n",
-        program.name(),
-        device.name,
-        elapsed.as_secs_f64() * 1e3,
-        if arguments.verify { ", the same as on the reference machine" } else { "" }
-    );
-    for (name, element, elements, path) in written {
-        let _ = match path {
-            Some(path) => writeln!(text, "{name}: {elements} {element} written to {}", path.display()),
-            None => writeln!(text, "{name}: {elements} {element} not written: no --out {name}=PATH"),
-        };
-    }
-    crate::print(&text)
 }
 
 /// What is being done, on standard error while it takes long; nothing where that is no terminal.
-struct Progress(ProgressBar);
+pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
         bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
     }
 
-    fn at(&self, what: &'static str) {
+    pub(crate) fn at(&self, what: &'static str) {
         self.0.set_message(what);
     }
 }

@@ -2,7 +2,6 @@
 
 mod body;
 mod expr;
-pub(super) mod graph;
 mod header;
 mod plan;
 mod points;
