@@ -12,9 +12,10 @@ use std::path::Path;
 use vyre_foundation::build::{BuildError, Kernel};
 use vyre_foundation::check::check;
 use vyre_foundation::diag::{self, Code, Diagnostic};
+use vyre_foundation::graph::{GraphBuilder, GraphError};
 use vyre_foundation::launch::Params;
 use vyre_foundation::machine::{MachineOptions, run};
-use vyre_foundation::text::parse;
+use vyre_foundation::text::{parse, parse_graph};
 
 const INTRODUCTION: &str = "\
 # Diagnostic codes
@@ -30,7 +31,9 @@ fn printed(code: Code, text: &str) -> String {
     let name = format!("{code}.vyre");
     let mut codes = Vec::new();
     let mut message = String::new();
-    match parse(text) {
+    let is_graph = text.lines().any(|line| line.starts_with("graph "));
+    let parsed = if is_graph { Err(parse_graph(text).unwrap_err()) } else { parse(text) };
+    match parsed {
         Err(errors) => {
             for error in errors {
                 codes.push(error.code);
@@ -60,7 +63,7 @@ fn reports(program: &vyre_foundation::check::Checked<vyre_foundation::ir::Progra
 
 /// A kernel that uses a handle of another: the one fault that only Rust can have. The page shows these lines.
 fn mixed() -> BuildError {
-    // [shown]
+    // [mixed]
     let mut inner = None;
     let outer = Kernel::build("outer", |k| {
         let n = k.param::<u32>("n");
@@ -75,20 +78,35 @@ fn mixed() -> BuildError {
     inner.unwrap().unwrap_err()
 }
 
+/// A retained value that is updated twice, which the text has no words for.
+fn updated_twice() -> GraphError {
+    // [twice]
+    let g = GraphBuilder::new("counter");
+    let seen = g.retained::<u32>("seen", [4]);
+    let next = g.input::<u32>("next", [4]);
+    g.update(seen, next);
+    g.update(seen, seen);
+    // [end]
+    g.finish().unwrap_err()
+}
+
+/// The lines of this file after a mark, and the message without what may change: the lines that it names.
+fn rust_sample(mark: &str, message: &str) -> Option<String> {
+    let source = include_str!("errors.rs");
+    let shown = source.split(&format!("// [{mark}]\n")).nth(1)?.split("    // [end]").next()?;
+    let shown = shown.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>();
+    let message = message.lines().filter(|line| !line.trim_start().starts_with("at "));
+    let message = message.collect::<Vec<_>>().join("\n");
+    Some(format!("```rust,ignore\n{}\n```\n\n```text\n{message}\n```", shown.join("\n")))
+}
+
 /// What the page has for a code whose fault no text can have.
 fn without_program(code: Code) -> Option<String> {
     match code {
         Code::MixedBuilders => {
             let error = mixed();
             assert!(error.diagnostics().all(|d| d.code == code && d.help.is_some()));
-            let source = include_str!("errors.rs");
-            let shown = source.split("// [shown]\n").nth(1)?.split("    // [end]").next()?;
-            let shown = shown.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>();
-            // The lines of this file may change, what they say does not.
-            let message = error.to_string();
-            let message = message.lines().filter(|line| !line.trim_start().starts_with("at "));
-            let message = message.collect::<Vec<_>>().join("\n");
-            Some(format!("```rust,ignore\n{}\n```\n\n```text\n{message}\n```", shown.join("\n")))
+            Some(rust_sample("mixed", &error.to_string())?)
         }
         Code::DivergenceSeen => Some(
             "No program that the checker accepts is known to give it: barriers and subgroup ops in divergent flow \
@@ -96,8 +114,10 @@ fn without_program(code: Code) -> Option<String> {
              divergent branch or loop."
                 .into(),
         ),
-        Code::GraphArguments | Code::GraphType | Code::GraphShape | Code::GraphOrder | Code::GraphUpdate => {
-            Some("Found in graphs of programs.".into())
+        Code::GraphUpdate => {
+            let error = updated_twice();
+            assert!(error.diagnostics().all(|d| d.code == code && d.help.is_some()));
+            Some(rust_sample("twice", &error.to_string())?)
         }
         _ => None,
     }

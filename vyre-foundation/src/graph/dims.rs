@@ -202,17 +202,31 @@ impl DimTable {
     }
 }
 
-/// Writes a dimension as text, at most some hundred characters of it.
+/// A dimension as text for messages, at most some hundred characters of it.
 pub(crate) fn describe(table: &[Dim], param: impl Fn(GraphParamId) -> String, root: DimId) -> String {
+    const LONGEST: usize = 200;
+    let mut out = String::new();
+    write_dim(&mut out, LONGEST, table, &param, &|_| None, root);
+    out
+}
+
+/// Writes a dimension; cut by an ellipsis where it would make the text much longer than `limit` bytes. `name` has
+/// what stands for a dimension that is named elsewhere, `param` the names of parameters.
+pub(crate) fn write_dim(
+    out: &mut String,
+    limit: usize,
+    table: &[Dim],
+    param: &dyn Fn(GraphParamId) -> String,
+    name: &dyn Fn(DimId) -> Option<String>,
+    root: DimId,
+) {
     enum Piece {
         Dim(DimId, u8),
         Text(&'static str),
     }
-    const LONGEST: usize = 200;
-    let mut out = String::new();
     let mut pieces = vec![Piece::Dim(root, 0)];
     while let Some(piece) = pieces.pop() {
-        if out.len() > LONGEST {
+        if out.len() > limit {
             out.push('…');
             break;
         }
@@ -223,6 +237,10 @@ pub(crate) fn describe(table: &[Dim], param: impl Fn(GraphParamId) -> String, ro
             }
             Piece::Dim(id, least) => (id, least),
         };
+        if let Some(name) = name(id) {
+            out.push_str(&name);
+            continue;
+        }
         let Some(dim) = table.get(id.index()) else { continue };
         match (dim, dim.op()) {
             (_, Some((op, a, b))) if op.precedence > 0 => {
@@ -246,5 +264,4 @@ pub(crate) fn describe(table: &[Dim], param: impl Fn(GraphParamId) -> String, ro
             _ => {}
         }
     }
-    out
 }

@@ -34,11 +34,11 @@
 //! ```
 
 mod args;
-mod assemble;
+pub(crate) mod assemble;
 mod build;
 mod check;
 mod derive;
-mod dims;
+pub(crate) mod dims;
 mod error;
 mod evaluate;
 mod ids;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Span;
-use crate::diag::{Code, excerpt};
+use crate::diag::{Code, Diagnostic, excerpt};
 
 /// One finding about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,13 @@ pub struct TextError {
 impl TextError {
     pub(crate) fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self { code, span, line: 0, column: 0, message: message.into(), related: Vec::new(), help: None }
+    }
+
+    /// A diagnostic at the place that its site stands at.
+    pub(crate) fn of<S>(diagnostic: Diagnostic<S>, place: impl Fn(S) -> Span) -> Self {
+        let Diagnostic { code, site, message, related, help } = diagnostic;
+        let related = related.into_iter().map(|(site, label)| (place(site), label)).collect();
+        Self { related, help, ..Self::new(code, place(site), message) }
     }
 
     #[must_use]

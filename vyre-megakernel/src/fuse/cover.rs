@@ -25,17 +25,21 @@ pub(crate) struct Digit {
     pub(crate) stride: Quantity,
 }
 
-/// The one store to a value that a kernel stores whole, and the digits of its index from the innermost to the outermost.
+/// How a kernel stores a value whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Cover {
+    /// The digits of the index of the one store, from the innermost to the outermost.
+    pub(crate) digits: Vec<Digit>,
+    /// Whether the index may also lie beyond the value, where the store is dropped.
+    pub(crate) beyond: bool,
+}
+
+/// How a kernel stores a value whole.
 ///
 /// # Errors
-/// If that is not proved.
-pub(crate) fn covered(
-    cx: &mut Context,
-    kernel: &Kernel,
-    buffer: BufferId,
-) -> Result<(NodeId, Vec<Digit>), RejectReason> {
+/// If it is not proved that it does.
+pub(crate) fn covered(cx: &mut Context, kernel: &Kernel, buffer: BufferId) -> Result<Cover, RejectReason> {
     let fail = RejectReason::NotWhole;
-    let program = &kernel.program;
     if kernel.role(buffer) != Role::Write {
         return Err(fail);
     }
@@ -46,11 +50,30 @@ pub(crate) fn covered(
     let (forms, leaves) = kernel.forms(cx);
     let around = Around::of(kernel, id, &forms, &leaves).ok_or(fail.clone())?;
     let form = forms.get(index.index()).cloned().flatten().ok_or(fail.clone())?;
-    let digits = around.digits(cx, &form, &leaves).ok_or(fail.clone())?;
     let length = cx.value(kernel.values(buffer).output.ok_or(fail.clone())?).length.clone();
-    let ordered = in_order(digits, &length).filter(|_| cx.is_length(&length)).ok_or(fail)?;
-    debug_assert!(program.nodes().len() > id.index());
-    Ok((id, ordered))
+    let is_length = cx.is_length(&length);
+    let exact = around.digits(cx, &form, &leaves).and_then(|digits| in_order(digits, &length));
+    if let Some(digits) = exact.filter(|_| is_length) {
+        return Ok(Cover { digits, beyond: false });
+    }
+    // All of the index is one digit, cut by the end of the value itself instead of by a condition.
+    if !around.below.is_empty() {
+        return Err(fail);
+    }
+    let whole = Around { below: vec![(form.clone(), length.clone())], ..around };
+    let single = whole.digits(cx, &form, &leaves).filter(|_| whole_steps(&form)).filter(|_| is_length);
+    let digits = single.and_then(|digits| in_order(digits, &length)).ok_or(fail)?;
+    Ok(Cover { digits, beyond: true })
+}
+
+/// Whether no sum of this form wraps that goes to a length, rounded up to whole workgroups: those have a power of two of
+/// elements each, which divides 2^32.
+fn whole_steps(form: &Form) -> bool {
+    form.0.iter().all(|(component, stride)| match component {
+        Component::BuiltIn(BuiltIn::WorkgroupId(_)) => stride.as_literal().is_some_and(u64::is_power_of_two),
+        Component::BuiltIn(BuiltIn::LocalId(_) | BuiltIn::LocalIndex) => true,
+        _ => false,
+    })
 }
 
 /// The digits from the innermost to the outermost, if they count up to the length.

@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 
 use vyre_foundation::graph::GraphValueId;
 use vyre_foundation::ir::{BufferId, ExprId, Node, RegionId};
+use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Axis, BuiltIn, MemoryOrdering};
 
 use super::context::Context;
-use super::cover::{Digit, covered};
+use super::cover::{Cover, covered};
 use super::form::{Form, point_digits};
 use super::inline::point;
 use super::kernel::{Kernel, Role};
@@ -36,7 +37,7 @@ pub(crate) fn append(
     let &[value] = values.as_slice() else { return Err(RejectReason::Elsewhere("invocation")) };
     is_repeatable(producer, consumer)?;
     let stored = producer.output(value).ok_or(RejectReason::NotWhole)?;
-    let (_, digits) = covered(cx, producer, stored)?;
+    let cover = covered(cx, producer, stored)?;
     let (form, axes) = own_point(cx, consumer, value)?;
     let extents = consumer.extent(cx).ok_or(RejectReason::Launches)?;
     let extent = |axis: Axis| extents.get(axis.index()).cloned().unwrap_or_else(Quantity::one);
@@ -50,7 +51,7 @@ pub(crate) fn append(
     )?;
     target.launch(producer)?;
     let mut append =
-        Append { consumer, stored, value, keep: keep.contains(&value), form, digits, axes, extents };
+        Append { consumer, stored, value, keep: keep.contains(&value), form, cover, axes, extents };
     Splice::new(&mut target, producer).copy(&mut target, RegionId::new(0), &mut append)?;
     let mut nodes = [producer.nodes.as_slice(), consumer.nodes.as_slice()].concat();
     nodes.sort_unstable();
@@ -119,7 +120,7 @@ struct Append<'k> {
     keep: bool,
     /// The index of the consumer's loads, among the forms of the consumer.
     form: Form,
-    digits: Vec<Digit>,
+    cover: Cover,
     axes: Vec<(Axis, Quantity)>,
     extents: [Quantity; 3],
 }
@@ -127,13 +128,13 @@ struct Append<'k> {
 impl Append<'_> {
     /// The point whose index this is: digit by digit where the consumer's axes are the index's digits.
     fn point(&self, target: &mut Target<'_>, index: ExprId) -> Result<[(Axis, ExprId); 3], RejectReason> {
-        let bounds = self.digits.iter().map(|digit| &digit.bound);
+        let bounds = self.cover.digits.iter().map(|digit| &digit.bound);
         if !bounds.eq(self.axes.iter().map(|(_, extent)| extent)) {
             return point(target, index, &self.axes);
         }
         let zero = target.number(0);
         let mut values = Axis::ALL.map(|axis| (axis, zero));
-        for (digit, (axis, _)) in self.digits.iter().zip(&self.axes) {
+        for (digit, (axis, _)) in self.cover.digits.iter().zip(&self.axes) {
             let Some(value) = target.digit(index, &digit.terms, &digit.stride)? else {
                 return point(target, index, &self.axes);
             };
@@ -168,13 +169,21 @@ impl Accesses for Append<'_> {
             return Ok(false);
         }
         debug_assert!(!self.form.0.is_empty() || self.axes.is_empty());
+        let mut into = at;
+        if self.cover.beyond {
+            let length = target.length(self.value)?;
+            let condition = target.binary(BinaryOp::Lt, index, length);
+            let (then, otherwise) = (target.arena.region(), target.arena.region());
+            target.arena.push(at, Node::If { condition, then, otherwise });
+            into = then;
+        }
         let mut splice = Splice::new(target, self.consumer);
         splice.elsewhere(&self.extents);
         for (axis, coordinate) in self.point(target, index)? {
             splice.with(BuiltIn::Point(axis), coordinate);
         }
         let mut given = Given { kernel: self.consumer, value: self.value, stored: value };
-        splice.copy(target, at, &mut given)?;
+        splice.copy(target, into, &mut given)?;
         Ok(!self.keep)
     }
 }

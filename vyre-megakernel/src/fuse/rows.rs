@@ -1,20 +1,20 @@
 //! A workgroup kernel and what follows it in the same workgroups, as one kernel.
 //!
-//! What each workgroup of the first computes, one element, its invocations find in shared memory, behind a barrier. The
-//! second has the same workgroups, or is a domain of which each workgroup takes a row: points are unordered, so any
-//! invocation may do any of them.
+//! What a workgroup of the first computes, some elements one after the other, its invocations find in shared memory, behind a
+//! barrier. The second has the same workgroups, or is a domain of which each workgroup takes a row: points are unordered,
+//! so any invocation may do any of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use vyre_foundation::graph::GraphValueId;
-use vyre_foundation::ir::{BufferId, ExprId, Node, Place, RegionId};
-use vyre_spec::ops::BinaryOp;
-use vyre_spec::{Axis, BuiltIn, MemoryOrdering};
+use vyre_foundation::ir::{BufferId, Expr, ExprId, Node, Place, RegionId};
+use vyre_spec::ops::{BinaryOp, TernaryOp};
+use vyre_spec::{Axis, BuiltIn, MemoryOrdering, Value};
 
 use super::context::Context;
-use super::form::{Component, Form};
+use super::form::Component;
 use super::kernel::{Kernel, Role};
-use super::quantity::Quantity;
+use super::quantity::{Atom, Op, Quantity};
 use super::reject::RejectReason;
 use super::splice::{Accesses, Splice, declare};
 use super::target::Target;
@@ -36,15 +36,16 @@ pub(crate) fn join(
     let rows = match second.program.launch().workgroup_size() {
         Some(other) if other == size && groups == extents => None,
         Some(_) => return Err(RejectReason::Launches),
-        None => Some(Rows::of(&groups, &extents).ok_or(RejectReason::Launches)?),
+        None => Some(Rows::of(cx, &groups, &extents, size).ok_or(RejectReason::Launches)?),
     };
     is_free(first, second, rows.is_some())?;
     let outputs = first.outputs();
     let passed: BTreeSet<GraphValueId> =
         second.inputs().into_iter().filter(|value| outputs.contains(value)).collect();
+    let mut parts = BTreeMap::new();
     for &value in &passed {
-        let is_one = cx.value(value).length == groups[0] && groups[1].is_one() && groups[2].is_one();
-        if !is_one || first.output(value).map(|buffer| first.role(buffer)) != Some(Role::Write) {
+        let part = Part::of(cx, first, &groups, value).ok_or(RejectReason::Elsewhere("workgroup"))?;
+        if first.output(value).map(|buffer| first.role(buffer)) != Some(Role::Write) {
             return Err(RejectReason::Elsewhere("workgroup"));
         }
         let changes =
@@ -52,6 +53,7 @@ pub(crate) fn join(
         if second.program.buffer_ids().any(changes) {
             return Err(RejectReason::InPlace(value));
         }
+        parts.insert(value, part);
     }
     let mut target = Target::new(cx, second.program.name());
     declare(
@@ -62,18 +64,19 @@ pub(crate) fn join(
     )?;
     target.launch(first)?;
     let body = RegionId::new(0);
-    let mut arrays = BTreeMap::new();
-    for &value in &passed {
+    for (&value, part) in &mut parts {
         let element = target.cx.value(value).element;
-        arrays.insert(value, target.shared("passed", element, 1));
+        part.place = Some(target.shared("passed", element, part.elements));
     }
-    let mut pass = Pass { kernel: first, keep, arrays, values: BTreeMap::new(), storing: true };
+    let mut pass = Pass { kernel: first, keep, parts, values: BTreeMap::new(), storing: true };
     Splice::new(&mut target, first).copy(&mut target, body, &mut pass)?;
     if !passed.is_empty() {
         target.arena.push(body, Node::Barrier { ordering: MemoryOrdering::Workgroup });
         let zero = target.number(0);
-        for (&value, &place) in &pass.arrays {
+        // One element is loaded once.
+        for (&value, part) in pass.parts.iter().filter(|(_, part)| part.elements == 1) {
             let element = target.cx.value(value).element;
+            let place = part.place.ok_or(RejectReason::Extent)?;
             let loaded = target.push_result(body, Node::Load { place, index: zero }, element);
             pass.values.insert(value, loaded);
         }
@@ -111,6 +114,57 @@ fn is_free(first: &Kernel, second: &Kernel, second_in_rows: bool) -> Result<(), 
     Ok(())
 }
 
+/// How many elements, at most, a workgroup passes on in shared memory.
+const MOST_PASSED: u64 = 1024;
+
+/// The elements of a value that are a workgroup's: as many for each, in order.
+struct Part {
+    elements: u32,
+    /// Whether there are as many elements as the workgroups have; if not, the last ones have none.
+    exact: bool,
+    place: Option<Place>,
+}
+
+impl Part {
+    fn of(cx: &mut Context, first: &Kernel, groups: &[Quantity; 3], value: GraphValueId) -> Option<Self> {
+        let [count, y, z] = groups;
+        if !y.is_one() || !z.is_one() {
+            return None;
+        }
+        let length = cx.value(value).length.clone();
+        if count.is_one() {
+            // The whole value is the only workgroup's.
+            let elements = length.as_literal().filter(|elements| (1..=MOST_PASSED).contains(elements))?;
+            return Some(Self { elements: elements as u32, exact: true, place: None });
+        }
+        let (forms, _) = first.forms(cx);
+        let mut stores = first.accesses(first.output(value)?).filter_map(|(_, node)| match *node {
+            Node::Store { index, .. } => forms.get(index.index()).cloned().flatten(),
+            _ => None,
+        });
+        let group = Component::BuiltIn(BuiltIn::WorkgroupId(Axis::X));
+        let (_, stride) = stores.next()?.0.into_iter().find(|(component, _)| *component == group)?;
+        let elements = stride.as_literal().filter(|elements| (1..=MOST_PASSED).contains(elements))?;
+        let exact = count.times(&stride).as_ref() == Some(&length);
+        let fits = exact || is_rounded(cx, count, &length, elements);
+        fits.then_some(Self { elements: elements as u32, exact, place: None })
+    }
+}
+
+/// Whether there are as many workgroups as a length takes of parts of a power of two. Whatever the length is, the product of
+/// the two is no more than 2^32, so no index of theirs wraps.
+fn is_rounded(cx: &Context, count: &Quantity, length: &Quantity, part: u64) -> bool {
+    let fits = match (count.as_literal(), length.as_literal(), count.atoms()) {
+        (Some(count), Some(length), _) => length.div_ceil(part.max(1)) == count,
+        (None, _, &[atom]) if count.factor() == 1 => {
+            let rounded = Atom::Op(Op::CeilDiv, length.clone(), Quantity::literal(part));
+            cx.quantities.get(atom) == Some(&rounded)
+        }
+        _ => false,
+    };
+    fits && part.is_power_of_two() && cx.is_length(length)
+}
+
 /// How a domain is rows of workgroups.
 struct Rows {
     /// The axis of which each workgroup has one point, or as many in a row as the quantity says.
@@ -119,10 +173,12 @@ struct Rows {
     points: Quantity,
     /// Whether the row lies along the axis itself.
     along: bool,
+    /// Whether the last row may end early.
+    partial: bool,
 }
 
 impl Rows {
-    fn of(groups: &[Quantity; 3], extents: &[Quantity; 3]) -> Option<Self> {
+    fn of(cx: &Context, groups: &[Quantity; 3], extents: &[Quantity; 3], size: [u32; 3]) -> Option<Self> {
         let [count, y, z] = groups;
         if !y.is_one() || !z.is_one() {
             return None;
@@ -131,10 +187,22 @@ impl Rows {
         let (axis, extent) = outermost?;
         let inner = extents.get(..axis.index())?.iter().try_fold(Quantity::one(), |a, b| a.times(b))?;
         if extent == count {
-            return Some(Self { axis, points: inner, along: false });
+            return Some(Self { axis, points: inner, along: false, partial: false });
         }
-        let points = extent.divided_by(count).filter(|_| axis == Axis::X)?;
-        Some(Self { axis, points, along: true })
+        if axis != Axis::X {
+            return None;
+        }
+        // Mostly workgroups have an invocation for each point; numbers may divide by chance.
+        let part: u64 = size.into_iter().map(u64::from).product();
+        if count.as_literal().is_some_and(|n| n > 1) && is_rounded(cx, count, extent, part) {
+            let points = Quantity::literal(part);
+            return Some(Self { axis, points, along: true, partial: true });
+        }
+        if let Some(points) = extent.divided_by(count) {
+            return Some(Self { axis, points, along: true, partial: false });
+        }
+        let points = Quantity::literal(part);
+        is_rounded(cx, count, extent, part).then_some(Self { axis, points, along: true, partial: true })
     }
 
     fn copy(
@@ -149,18 +217,31 @@ impl Rows {
         let invocation = target.built_in(BuiltIn::LocalIndex);
         let group = target.built_in(BuiltIn::WorkgroupId(Axis::X));
         let zero = target.number(0);
-        let into = target.arena.region();
-        let column = if self.points.is_one() {
+        let invocations = size.into_iter().fold(1, u32::saturating_mul);
+        let mut into = target.arena.region();
+        let column = if self.points.as_literal() == Some(u64::from(invocations)) {
+            into = body;
+            invocation
+        } else if self.points.is_one() {
             let condition = target.binary(BinaryOp::Eq, invocation, zero);
             let otherwise = target.arena.region();
             target.arena.push(body, Node::If { condition, then: into, otherwise });
             zero
         } else {
             let end = target.quantity(&self.points)?;
-            let step = target.number(size.into_iter().fold(1, u32::saturating_mul));
+            let step = target.number(invocations);
             let node = target.arena.push(body, Node::For { start: invocation, end, step, body: into });
             target.bound_loop(node, end)
         };
+        if self.partial {
+            let point = self.along(target, group, column)?;
+            let extent = extents.first().ok_or(RejectReason::Extent)?;
+            let extent = target.quantity(extent)?;
+            let condition = target.binary(BinaryOp::Lt, point, extent);
+            let (then, otherwise) = (target.arena.region(), target.arena.region());
+            target.arena.push(into, Node::If { condition, then, otherwise });
+            into = then;
+        }
         let mut splice = Splice::new(target, kernel);
         splice.elsewhere(extents);
         for (axis, extent) in Axis::ALL.into_iter().zip(extents) {
@@ -190,32 +271,64 @@ impl Rows {
 struct Pass<'k> {
     kernel: &'k Kernel,
     keep: &'k BTreeSet<GraphValueId>,
-    arrays: BTreeMap<GraphValueId, Place>,
+    parts: BTreeMap<GraphValueId, Part>,
+    /// Values that have been loaded.
     values: BTreeMap<GraphValueId, ExprId>,
     /// Whether this is the first kernel.
     storing: bool,
 }
 
-/// Whether an index is the workgroup's own.
-fn is_own(target: &Target<'_>, index: ExprId) -> bool {
-    let own = Form::component(Component::BuiltIn(BuiltIn::WorkgroupId(Axis::X)));
-    target.form(index) == Some(&own)
+/// The position among a workgroup's own elements that an index has, if it is that of one.
+fn position(target: &mut Target<'_>, index: ExprId, part: &Part) -> Result<Option<ExprId>, RejectReason> {
+    let elements = Quantity::literal(u64::from(part.elements));
+    let group = Component::BuiltIn(BuiltIn::WorkgroupId(Axis::X));
+    let Some(mut form) = target.form(index).cloned() else { return Ok(None) };
+    if target.leaves.bound(group).is_some_and(|count| count.is_one()) {
+        form.0.retain(|(component, _)| *component != group);
+    } else {
+        let Some(at) = form.0.iter().position(|term| *term == (group, elements.clone())) else {
+            return Ok(None);
+        };
+        form.0.remove(at);
+    }
+    // The greatest that the rest can be.
+    let mut most = 0u64;
+    for (component, stride) in &form.0 {
+        let steps = match component {
+            Component::One => Some(1),
+            _ => target.leaves.bound(*component).and_then(|bound| bound.as_literal()?.checked_sub(1)),
+        };
+        let (Some(steps), Some(stride)) = (steps, stride.as_literal()) else { return Ok(None) };
+        most = most.saturating_add(steps.saturating_mul(stride));
+    }
+    if most >= u64::from(part.elements) { Ok(None) } else { target.sum(&form).map(Some) }
 }
 
 impl Accesses for Pass<'_> {
     fn load(
         &mut self,
         target: &mut Target<'_>,
-        _: RegionId,
+        at: RegionId,
         buffer: BufferId,
         index: ExprId,
     ) -> Result<Option<ExprId>, RejectReason> {
-        let value = self.kernel.values(buffer).input.filter(|value| self.values.contains_key(value));
-        let Some(value) = value.filter(|_| !self.storing) else { return Ok(None) };
-        if !is_own(target, index) {
-            return Err(RejectReason::Elsewhere("workgroup"));
+        let Some(value) = self.kernel.values(buffer).input.filter(|_| !self.storing) else { return Ok(None) };
+        let Some(part) = self.parts.get(&value) else { return Ok(None) };
+        let own = position(target, index, part)?.ok_or(RejectReason::Elsewhere("workgroup"))?;
+        let element = target.cx.value(value).element;
+        let loaded = match (self.values.get(&value), part.place) {
+            (Some(&loaded), _) => loaded,
+            (None, Some(place)) => target.push_result(at, Node::Load { place, index: own }, element),
+            (None, None) => return Err(RejectReason::Extent),
+        };
+        if part.exact {
+            return Ok(Some(loaded));
         }
-        Ok(self.values.get(&value).copied())
+        // Behind the end a load gives 0, whatever the workgroup has there.
+        let length = target.length(value)?;
+        let is_below = target.binary(BinaryOp::Lt, index, length);
+        let zero = target.literal(Value::zero(element));
+        Ok(Some(target.make(Expr::Ternary(TernaryOp::Select, is_below, loaded, zero), element)))
     }
 
     fn store(
@@ -229,12 +342,10 @@ impl Accesses for Pass<'_> {
         let Some(output) = self.kernel.values(buffer).output.filter(|_| self.storing) else {
             return Ok(false);
         };
-        if let Some(&place) = self.arrays.get(&output) {
-            if !is_own(target, index) {
-                return Err(RejectReason::Elsewhere("workgroup"));
-            }
-            let zero = target.number(0);
-            target.arena.push(at, Node::Store { place, index: zero, value });
+        if let Some(part) = self.parts.get(&output) {
+            let own = position(target, index, part)?.ok_or(RejectReason::Elsewhere("workgroup"))?;
+            let place = part.place.ok_or(RejectReason::Extent)?;
+            target.arena.push(at, Node::Store { place, index: own, value });
         }
         let in_place = self.kernel.role(buffer) == Role::InPlace;
         Ok(!in_place && !self.keep.contains(&output))

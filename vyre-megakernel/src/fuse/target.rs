@@ -430,7 +430,8 @@ impl<'c> Target<'c> {
         }
     }
 
-    fn sum(&mut self, form: &Form) -> Result<ExprId, RejectReason> {
+    /// The expression that a form is of.
+    pub(crate) fn sum(&mut self, form: &Form) -> Result<ExprId, RejectReason> {
         let mut sum = None;
         for (component, stride) in &form.0 {
             let value = match *component {

@@ -16,29 +16,6 @@ fn unsealed(graph: &ProgramGraph) -> Vec<u8> {
     bytes
 }
 
-/// A graph with something of everything.
-fn everything() -> ProgramGraph {
-    let (saxpy, split, count) = (saxpy(), split(), count());
-    let g = GraphBuilder::new("everything");
-    let (n, m) = (g.dim("n"), g.dim("m"));
-    let (a, k) = (g.param::<f32>("a"), g.param::<u32>("k"));
-    let x = g.input::<f32>("x", (n, 4));
-    let rest = g.input::<u8>("rest", (m + k, m.max(3).min(n)));
-    let w = g.constant("w", &[1.0f32, f32::NAN, -0.0, 8.5]);
-    let seen = g.retained::<u32>("seen", [n.ceil_div(2) - 1]);
-    let fixed = g.retained::<bool>("fixed", ());
-    let y = g.call(&saxpy, (a, x, x)).unwrap();
-    let [low, high] = g.call_many(&split, [y]).unwrap();
-    let z = g.node(&saxpy).named("last").giving(["z"]).call((-0.5f32, low, high)).unwrap();
-    let counted = g.call(&count, (n.ceil_div(2) - 1,)).unwrap();
-    g.call(&saxpy, (0.0f32, w, w)).unwrap();
-    g.update(seen, counted);
-    for (name, value) in [("z", z), ("x", x), ("y", y), ("y2", y), ("rest", rest), ("fixed", fixed)] {
-        g.output(name, value);
-    }
-    g.finish().unwrap()
-}
-
 /// The graph that gives back its input, written by hand from docs/WIRE.md.
 const SAME: [u8; 29] = [
     b'V', b'Y', b'R', b'G', 1, 0, 0, 0, // magic, version

@@ -5,6 +5,7 @@ mod body;
 mod engine;
 mod expr;
 mod extents;
+pub(super) mod graph;
 mod header;
 mod scope;
 mod statement;
@@ -32,25 +33,36 @@ type Parse<T> = Result<T, Failed>;
 /// # Errors
 /// Everything that is wrong with the text, in order of place, at most a hundred findings.
 pub fn parse(text: &str) -> Result<(Program, SourceMap), Vec<TextError>> {
-    if u32::try_from(text.len()).is_err() {
-        let error = TextError::new(Code::Limit, Span::default(), "the text has more than 2^32 - 1 bytes");
-        return Err(vec![TextError { line: 1, column: 1, ..error }]);
-    }
+    bounded(text)?;
     let mut errors = Vec::new();
     let tokens = lex(text, &mut errors);
     let mut parser = Parser::new(tokens, errors);
     let finished = parser.program();
-    let mut errors = parser.errors;
+    let errors = parser.errors;
     match finished {
         Some(done) if errors.is_empty() => return Ok(done),
         _ => {}
     }
+    Err(located(errors, text))
+}
+
+/// Refuses a text whose places do not fit a [`Span`].
+fn bounded(text: &str) -> Result<(), Vec<TextError>> {
+    if u32::try_from(text.len()).is_ok() {
+        return Ok(());
+    }
+    let error = TextError::new(Code::Limit, Span::default(), "the text has more than 2^32 - 1 bytes");
+    Err(vec![TextError { line: 1, column: 1, ..error }])
+}
+
+/// The first errors in order of place, each with its line and column.
+fn located(mut errors: Vec<TextError>, text: &str) -> Vec<TextError> {
     errors.sort_by_key(|error| error.span);
     errors.truncate(MOST_ERRORS);
     for error in &mut errors {
         error.locate(text);
     }
-    Err(errors)
+    errors
 }
 
 struct Parser<'a> {

@@ -2,6 +2,7 @@
 
 mod body;
 mod expr;
+pub(super) mod graph;
 mod header;
 mod plan;
 mod points;

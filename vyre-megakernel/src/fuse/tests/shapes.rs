@@ -187,7 +187,29 @@ fn workgroup_producers_stay() {
     let graph = pipeline(&[&sums(), &add_one(), &stencil()]);
     let plan = same(&graph, &SIZES);
     assert_eq!(kernels(&plan), 2, "{}", shown(&plan));
-    assert!(!plan.rejected.is_empty());
+    assert_eq!(plan.rejected.len(), 1);
+    assert_eq!(plan.rejected[0].reason, RejectReason::Elsewhere("invocation"), "{}", shown(&plan));
+}
+
+#[test]
+fn workgroups_pass_on_what_they_computed() {
+    for last in [add_one(), sums()] {
+        let graph = pipeline(&[&sums(), &sums(), &add_one(), &sums(), &last]);
+        let plan = same(&graph, &SIZES);
+        assert_eq!(kernels(&plan), 1, "{}", shown(&plan));
+        for (dims, facts) in [(129, 129), (128, 128), (64, 64)] {
+            let facts = Facts::new().with_dim("n", facts);
+            let gpu = DeviceProfile { is_software: false, ..DeviceProfile::reference() };
+            let known = plan_of(&graph, &gpu, &facts);
+            let dims = [("n", dims)];
+            assert_eq!(kernels(&known), 1, "{}", shown(&known));
+            assert_eq!(run(&graph, &known, &dims, &[], 1), run(&graph, &unfused(&graph), &dims, &[], 1));
+        }
+    }
+}
+
+fn plan_of(graph: &ProgramGraph, profile: &DeviceProfile, facts: &Facts) -> crate::fuse::Plan {
+    plan(graph, profile, facts, &SearchBudget::default()).unwrap()
 }
 
 #[test]
@@ -259,7 +281,7 @@ fn retained_values_are_what_the_run_made_of_them() {
 #[test]
 fn slots_are_used_again() {
     let graph = pipeline(&[&sums(), &sums(), &sums(), &sums(), &sums()]);
-    let plan = same(&graph, &SIZES);
+    let plan = unfused(&graph);
     assert_eq!((kernels(&plan), plan.slots.len()), (5, 2));
     let slots: usize = plan.slots.iter().map(|slot| slot.values.len()).sum();
     assert_eq!(slots, 4);

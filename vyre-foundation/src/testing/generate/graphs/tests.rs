@@ -5,6 +5,7 @@ use super::{GraphConfig, generate_graph};
 use crate::graph::{GraphNodeId, Lifetime, Source, wire};
 use crate::ir::Launch;
 use crate::machine::{MachineOptions, Schedule};
+use crate::text::{parse_graph, print_graph};
 
 const SEEDS: std::ops::Range<u64> = 0..60;
 
@@ -31,6 +32,7 @@ fn random_graphs_are_what_they_should_be() {
         outputs_twice += values.windows(2).filter(|pair| pair[0] == pair[1]).count();
 
         assert_eq!(wire::decode(&wire::encode(graph)).unwrap(), *graph, "seed {seed}");
+        assert_eq!(parse_graph(&print_graph(graph)).unwrap().0, *graph, "seed {seed}");
         let again = generate_graph(seed, &config);
         assert_eq!((&again.graph, &again.inputs), (graph, &case.inputs), "seed {seed}");
         let options = MachineOptions { watch_subnormals: true, ..MachineOptions::default() };
