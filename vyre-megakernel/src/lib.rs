@@ -37,6 +37,7 @@ mod bindings;
 mod envelope;
 pub mod fuse;
 mod prepared;
+pub mod queue;
 mod request;
 pub mod samples;
 mod schedule;
