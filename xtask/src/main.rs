@@ -34,8 +34,9 @@ Usage: cargo xtask <task>
   check-features           `cargo check` of each crate with each feature it declares
   demo [--software]        run the demo and the example jobs on the GPU
   test [--software]        run the whole test suite
-  fuzz --minutes N [--seed S] [--jobs J] [--software]
-                           random programs on the GPU against the reference machine; keeps a log in target/xtask/fuzz
+  fuzz --minutes N [--graphs] [--seed S] [--jobs J] [--software]
+                           random programs, or graphs of them, on the GPU against the reference machine; keeps a log
+                           in target/xtask/fuzz
 
 --software permits a software Vulkan driver, and installs Mesa's through apt when no usable driver is found.
 --software=swiftshader uses SwiftShader, a second software driver, unpacked from a Debian package.

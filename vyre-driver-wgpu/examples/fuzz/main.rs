@@ -8,6 +8,7 @@
 //! The programs run in child processes, so that a driver which crashes or hangs costs one program, which the log
 //! names by its seed and shows as text. A wrong result is shrunk first. The status is 1 if anything was found.
 
+mod graphs;
 mod supervisor;
 mod worker;
 
@@ -16,8 +17,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const USAGE: &str = "\
-Usage: fuzz [--minutes N] [--seed FIRST] [--count N] [--jobs J] [--log FILE]
+Usage: fuzz [--graphs] [--minutes N] [--seed FIRST] [--count N] [--jobs J] [--log FILE]
 
+  --graphs      whole graphs of 20 to 200 programs, unfused and fused, in place of single programs
   --minutes N   stop after so many minutes; without it, after --count
   --seed FIRST  the first seed (0)
   --count N     as many seeds, at most
@@ -27,6 +29,7 @@ Usage: fuzz [--minutes N] [--seed FIRST] [--count N] [--jobs J] [--log FILE]
 
 /// What to run.
 struct Plan {
+    graphs: bool,
     minutes: Option<f64>,
     first: u64,
     count: Option<u64>,
@@ -54,7 +57,9 @@ fn main() -> ExitCode {
 }
 
 fn plan(args: &[String]) -> supervisor::Outcome<Plan> {
-    let mut plan = Plan { minutes: None, first: 0, count: None, jobs: 1, log: None };
+    let (flags, args): (Vec<&String>, Vec<&String>) = args.iter().partition(|arg| *arg == "--graphs");
+    let graphs = !flags.is_empty();
+    let mut plan = Plan { graphs, minutes: None, first: 0, count: None, jobs: 1, log: None };
     for pair in args.chunks(2) {
         let [name, value] = pair else { return Err(USAGE.into()) };
         match name.as_str() {

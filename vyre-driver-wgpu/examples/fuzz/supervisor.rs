@@ -68,14 +68,15 @@ impl Shared<'_> {
         let mut told = Instant::now();
         self.note(&format!("device: {}", worker.answer().map_err(|end| end.to_string())?.join(" ")));
         while let Some(seed) = self.deal() {
-            match worker.ask(&seed.to_string()) {
+            let graph = if self.plan.graphs { "graph " } else { "" };
+            match worker.ask(&format!("{graph}{seed}")) {
                 Ok(lines) => self.count(&lines),
                 Err(end) => {
                     let code = worker.stop();
                     self.totals.lock().unwrap_or_else(PoisonError::into_inner).crashed += 1;
                     worker = Worker::start()?;
                     worker.answer().map_err(|end| end.to_string())?;
-                    let shown = worker.ask(&format!("show {seed}")).unwrap_or_default().join("\n");
+                    let shown = worker.ask(&format!("show {graph}{seed}")).unwrap_or_default().join("\n");
                     self.note(&format!("CRASH seed {seed}: {end}; {code}\n{shown}"));
                 }
             }
