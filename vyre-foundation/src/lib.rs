@@ -1,5 +1,6 @@
 //! The Vyre compute IR: programs as data, their typed builder, text and wire forms, the checker that
-//! proves them sound, the reference machine that defines what they mean, and the optimiser.
+//! proves them sound, the reference machine that defines what they mean, the optimiser, and
+//! graphs of programs.
 #![forbid(unsafe_code)]
 
 pub mod build;

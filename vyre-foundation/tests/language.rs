@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use vyre_foundation::check::{Checked, check};
+use vyre_foundation::graph::{Inputs, evaluate};
 use vyre_foundation::ir::Program;
 use vyre_foundation::launch::Params;
 use vyre_foundation::machine::{MachineOptions, run};
-use vyre_foundation::text::{SourceMap, parse, print};
+use vyre_foundation::text::{SourceMap, TextError, parse, parse_graph, print, print_graph};
 use vyre_spec::{DataType, Value};
 
 /// An example: its line in the page, its text, and the lines about what it gives.
@@ -93,7 +94,47 @@ impl Example {
         })
     }
 
+    /// As [`Example::check`], of a graph.
+    fn check_graph(&self) {
+        let at = self.line;
+        let errors: Vec<_> = self.expected.iter().filter_map(|line| line.strip_prefix("error ")).collect();
+        let graph = match parse_graph(&self.text) {
+            Ok((graph, _)) if errors.is_empty() => graph,
+            Ok(_) => panic!("line {at}: no findings, but the page has {errors:?}"),
+            Err(found) => {
+                let shown = |e: &TextError| format!("{}:{} {} {}", e.line, e.column, e.code, e.message);
+                assert_eq!(found.iter().map(shown).collect::<Vec<_>>(), errors, "line {at}");
+                return;
+            }
+        };
+        assert_eq!(parse_graph(&print_graph(&graph)).unwrap().0, graph, "line {at}");
+        let missing = |kind: &str, name: &str| panic!("line {at}: the page has no `{kind} {name} =`");
+        let bound: Vec<_> = graph
+            .values()
+            .iter()
+            .filter_map(|v| Some((&v.name, bytes(v.element, self.given("in", &v.name)?))))
+            .collect();
+        let mut inputs = Inputs::new();
+        for (name, bytes) in &bound {
+            inputs = inputs.value(*name, bytes);
+        }
+        for param in graph.params() {
+            let given = self.given("param", &param.name).unwrap_or_else(|| missing("param", &param.name));
+            inputs = inputs.param(&param.name, value(param.ty, given));
+        }
+        let done = evaluate(&graph, &inputs, &MachineOptions::default())
+            .unwrap_or_else(|error| panic!("line {at}: {error}"));
+        for (output, got) in graph.outputs().iter().zip(&done.outputs) {
+            let want = self.given("out", &output.name).unwrap_or_else(|| missing("out", &output.name));
+            let element = graph.value(output.value).element;
+            assert_eq!(got, &bytes(element, want), "line {at}: `{}`", output.name);
+        }
+    }
+
     fn check(&self) {
+        if self.text.lines().any(|line| line.starts_with("graph ")) {
+            return self.check_graph();
+        }
         let at = self.line;
         let errors: Vec<_> = self.expected.iter().filter_map(|line| line.strip_prefix("error ")).collect();
         let program = match findings(&self.text) {

@@ -14,7 +14,7 @@ pub use vyre_driver as driver;
 /// The wgpu backend, for choosing an adapter; [`backend`] opens the usual one.
 #[cfg(feature = "wgpu")]
 pub use vyre_driver_wgpu as wgpu;
-/// The IR: builder, text and wire forms, checker, reference machine and optimiser.
+/// The IR: builder, text and wire forms, checker, graphs of programs, reference machine and optimiser.
 pub use vyre_foundation as foundation;
 /// Whole-program compile requests and artifacts.
 pub use vyre_megakernel as megakernel;
