@@ -45,7 +45,6 @@ mod ids;
 mod model;
 mod single;
 mod solve;
-mod solve_error;
 pub mod wire;
 
 #[cfg(test)]
@@ -60,8 +59,7 @@ pub use ids::{DimId, GraphNodeId, GraphParamId, GraphValueId};
 pub use model::{
     GraphNode, GraphOutput, GraphParam, GraphValue, Lifetime, ParamSource, ProgramGraph, Requirement, Source,
 };
-pub use solve::{Bindings, Solved, solve};
-pub use solve_error::SolveError;
+pub use solve::{Bindings, SolveError, Solved, solve};
 
 /// Axes that a value's shape has, at most.
 pub const MAX_AXES: usize = 8;
