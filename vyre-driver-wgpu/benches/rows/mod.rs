@@ -1,6 +1,7 @@
 //! The benchmark rows: Vyre against the same work on raw wgpu, in one process, in turn, results checked.
 
 mod arithmetic;
+mod graphs;
 mod guards;
 mod kernels;
 mod packed;
@@ -86,7 +87,7 @@ pub(crate) fn run(
     done: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [(&str, Timed<'_>); 19] = [
+    let rows: [(&str, Timed<'_>); 22] = [
         ("tiny", &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true)),
         ("tiny", &|| bench.tiny("tiny dispatch, host in and out", false)),
         ("saxpy", &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20)),
@@ -133,6 +134,9 @@ pub(crate) fn run(
         ("loop", &|| bench.fused_loop()),
         ("tiles", &|| bench.tile_matmul()),
         ("indirect", &|| bench.indirect()),
+        ("graphs", &|| bench.chain()),
+        ("graphs", &|| bench.softmax()),
+        ("graphs", &|| bench.layer_norm()),
         ("warm", &|| bench.warm_start(child)),
     ];
     let mut all = Vec::new();
