@@ -1,6 +1,7 @@
 //! The one way to make a [`ProgramGraph`]: a draft from the builder, the text or the wire form, brought to normal
 //! form and checked.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -62,7 +63,10 @@ pub(crate) struct DraftNode {
     pub(crate) counts: Option<[DimId; 3]>,
 }
 
-/// Makes the graph, or says everything that is wrong with it, in the graph's order.
+/// Findings about nodes, after which the others are not looked at: what they say may be long.
+const MOST_FINDINGS: usize = 100;
+
+/// Makes the graph, or says what is wrong with it, in the graph's order.
 pub(crate) fn assemble(draft: Draft) -> Result<ProgramGraph, Vec<GraphDiagnostic>> {
     let mut findings = Vec::new();
     check::limits(&draft, &mut findings);
@@ -77,6 +81,9 @@ pub(crate) fn assemble(draft: Draft) -> Result<ProgramGraph, Vec<GraphDiagnostic
     assembly.programs();
     assembly.sources();
     for at in 0..draft.nodes.len() {
+        if assembly.findings.len() >= MOST_FINDINGS {
+            return assembly.finish();
+        }
         assembly.node(at);
     }
     assembly.retained();
@@ -85,6 +92,8 @@ pub(crate) fn assemble(draft: Draft) -> Result<ProgramGraph, Vec<GraphDiagnostic
 
 struct Assembly<'a> {
     draft: &'a Draft,
+    /// The names of values, by id.
+    names: Vec<&'a str>,
     dims: DimTable,
     /// Where the draft's dimensions are.
     moved: Vec<Option<DimId>>,
@@ -104,8 +113,11 @@ struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     fn new(draft: &'a Draft) -> Self {
+        let sources = draft.sources.iter().map(|source| &source.name);
+        let computed = draft.nodes.iter().flat_map(|node| &node.outputs);
         Self {
             draft,
+            names: sources.chain(computed).map(String::as_str).collect(),
             dims: DimTable::default(),
             moved: vec![None; draft.dims.len()],
             declared_dims: 0,
@@ -235,7 +247,7 @@ impl<'a> Assembly<'a> {
             };
             missing |= !self.known[input.index()];
             known.push(Known {
-                name: value.name.clone(),
+                name: Cow::Borrowed(self.names[input.index()]),
                 element: value.element,
                 shape: value.shape.clone(),
                 elements: self.elements[input.index()],

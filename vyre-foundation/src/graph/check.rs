@@ -107,7 +107,7 @@ pub(super) fn integer_params(draft: &Draft, findings: &mut Vec<GraphDiagnostic>)
 pub(super) fn arguments(
     site: GraphSite,
     program: &Program,
-    inputs: &[Known],
+    inputs: &[Known<'_>],
     (params, types): (&[ParamSource], &[DataType]),
     outputs: usize,
     findings: &mut Vec<GraphDiagnostic>,
@@ -174,11 +174,11 @@ pub(super) fn length(
     site: GraphSite,
     program: &Program,
     need: &Need,
-    inputs: &[Known],
+    inputs: &[Known<'_>],
     (has, needs): (u64, u64),
 ) -> GraphDiagnostic {
     let buffer = &program.buffer(need.buffer).name;
-    let value = inputs.get(need.input).map_or("", |known| known.name.as_str());
+    let value = inputs.get(need.input).map_or("", |known| &*known.name);
     let message = format!("buffer `{buffer}` needs {needs} elements, but `{value}` has {has}");
     Diagnostic::new(Code::GraphShape, site, message).with_help(format!(
         "program `{}` declares the count of `{buffer}`: give it a value that long",

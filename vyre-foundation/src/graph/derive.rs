@@ -1,6 +1,8 @@
 //! What follows from the values and parameters that a node is given: the shapes of its outputs, what its inputs
 //! must have, and over what it runs.
 
+use std::borrow::Cow;
+
 use vyre_spec::DataType;
 
 use super::dims::DimTable;
@@ -10,8 +12,8 @@ use crate::ir::{BufferId, Count, Extent, ExtentId, ExtentOp, Program};
 
 /// What is known of a value when a node reads it.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) name: String,
+pub(super) struct Known<'a> {
+    pub(super) name: Cow<'a, str>,
     pub(super) element: DataType,
     pub(super) shape: Vec<DimId>,
     pub(super) elements: DimId,
@@ -46,7 +48,7 @@ pub(super) struct Negative(pub(super) String);
 pub(super) fn derive(
     dims: &mut DimTable,
     program: &Program,
-    inputs: &[Known],
+    inputs: &[Known<'_>],
     params: &[ParamSource],
     counts: Option<[DimId; 3]>,
 ) -> Result<Derived, Negative> {

@@ -105,7 +105,7 @@ impl<'g> Call<'g, '_> {
             Ok(split) => split,
             Err(d) => return Err(state.fail(vec![d], at)),
         };
-        let known: Vec<Known> =
+        let known: Vec<Known<'_>> =
             inputs.iter().filter_map(|&value| state.known(What::Value(value)).cloned()).collect();
         let types: Vec<_> = params.iter().map(|param| param_type(param, &state.draft.params)).collect();
         let outputs = program.outputs().count();
@@ -126,7 +126,7 @@ impl<'g> Call<'g, '_> {
             let buffer = program.buffer(id);
             let elements = state.dims.product(&shape);
             state.computed.push(Known {
-                name: buffer.name.clone(),
+                name: buffer.name.clone().into(),
                 element: buffer.element,
                 shape,
                 elements,
@@ -168,7 +168,7 @@ fn split(
                 Arg::Dim(dim) => ParamSource::Dim(dim.id),
                 Arg::Handle(Handle { what: What::Param(id), .. }) => ParamSource::Param(id),
                 Arg::Handle(Handle { what, .. }) => {
-                    let value = state.known(what).map_or("", |known| known.name.as_str());
+                    let value = state.known(what).map_or("", |known| &*known.name);
                     let param = program.params().get(i).map_or("", |param| param.name.as_str());
                     let message = format!("value `{value}` is given for parameter `{param}`");
                     return Err(

@@ -153,7 +153,7 @@ impl GraphBuilder {
         let shape: Vec<_> = shape.into_iter().map(|dim| self.dim_id(dim, at)).collect();
         let mut state = self.state.borrow_mut();
         let elements = state.dims.product(&shape);
-        state.sources.push(Known { name: name.clone(), element, shape: shape.clone(), elements });
+        state.sources.push(Known { name: name.clone().into(), element, shape: shape.clone(), elements });
         state.lines.sources.push(at);
         state.draft.sources.push(DraftSource { name, element, shape, kind });
         let position = state.draft.sources.len() as u32 - 1;

@@ -17,8 +17,8 @@ pub(super) struct State {
     pub(super) draft: Draft,
     pub(super) dims: DimTable,
     /// What is known of each source and of each computed value.
-    pub(super) sources: Vec<Known>,
-    pub(super) computed: Vec<Known>,
+    pub(super) sources: Vec<Known<'static>>,
+    pub(super) computed: Vec<Known<'static>>,
     /// Whether nodes and their outputs have names of the caller's.
     pub(super) named: Vec<(bool, bool)>,
     /// Positions of programs that were seen, by the address of their proof, which they keep alive.
@@ -40,7 +40,7 @@ pub(super) struct Lines {
 }
 
 impl State {
-    pub(super) fn known(&self, what: What) -> Option<&Known> {
+    pub(super) fn known(&self, what: What) -> Option<&Known<'static>> {
         match what {
             What::Param(_) => None,
             What::Value(ValueRef::Source(at)) => self.sources.get(at as usize),

@@ -136,3 +136,21 @@ fn long_graphs_are_encoded_in_linear_time() {
     let graph = g.finish().unwrap();
     assert_eq!(decode(&encode(&graph)).unwrap(), graph);
 }
+
+#[test]
+fn findings_about_many_nodes_are_cut() {
+    let saxpy = saxpy();
+    let g = GraphBuilder::new("many");
+    let x = g.input::<f32>("many_x", [g.dim("n")]);
+    for _ in 0..300 {
+        g.call(&saxpy, (1.0f32, x, x)).unwrap();
+    }
+    let mut bytes = unsealed(&g.finish().unwrap());
+    let at = bytes.windows(6).position(|window| window == b"many_x").unwrap() + 6;
+    assert_eq!(std::mem::replace(&mut bytes[at], DataType::U32.tag()), DataType::F32.tag());
+    let Err(GraphWireError::Wrong(findings)) = decode(&seal(&bytes)) else { panic!("it is accepted") };
+    // Two of each node: both of its inputs.
+    assert_eq!(findings.len(), 100);
+    assert!(findings.iter().all(|finding| finding.code == Code::GraphType));
+    assert_eq!(findings[99].site, GraphSite::Node(GraphNodeId::new(49)));
+}
