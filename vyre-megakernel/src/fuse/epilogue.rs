@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 
 use vyre_foundation::graph::GraphValueId;
 use vyre_foundation::ir::{BufferId, ExprId, Node, RegionId};
-use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Axis, BuiltIn, MemoryOrdering};
 
 use super::context::Context;
@@ -172,10 +171,7 @@ impl Accesses for Append<'_> {
         let mut into = at;
         if self.cover.beyond {
             let length = target.length(self.value)?;
-            let condition = target.binary(BinaryOp::Lt, index, length);
-            let (then, otherwise) = (target.arena.region(), target.arena.region());
-            target.arena.push(at, Node::If { condition, then, otherwise });
-            into = then;
+            into = target.where_below(at, index, length);
         }
         let mut splice = Splice::new(target, self.consumer);
         splice.elsewhere(&self.extents);

@@ -237,10 +237,7 @@ impl Rows {
             let point = self.along(target, group, column)?;
             let extent = extents.first().ok_or(RejectReason::Extent)?;
             let extent = target.quantity(extent)?;
-            let condition = target.binary(BinaryOp::Lt, point, extent);
-            let (then, otherwise) = (target.arena.region(), target.arena.region());
-            target.arena.push(into, Node::If { condition, then, otherwise });
-            into = then;
+            into = target.where_below(into, point, extent);
         }
         let mut splice = Splice::new(target, kernel);
         splice.elsewhere(extents);

@@ -21,8 +21,8 @@ use super::reject::RejectReason;
 use super::splice::{Plain, Splice, declare};
 
 /// Statements of a fused program, at most: more take long to compile, and spill registers.
-const MOST_NODES: u64 = 2048;
-const MOST_EXPRESSIONS: u64 = 8192;
+const MOST_NODES: u64 = 1024;
+const MOST_EXPRESSIONS: u64 = 4096;
 
 /// The program, the values of its buffers and the sources of its parameters.
 pub(crate) struct Target<'c> {
@@ -123,6 +123,14 @@ impl<'c> Target<'c> {
         );
         let ty = if compares { DataType::Bool } else { self.type_of(a) };
         self.make(Expr::Binary(op, a, b), ty)
+    }
+
+    /// Runs what is put into the region that this gives where one `u32` is below another.
+    pub(crate) fn where_below(&mut self, at: RegionId, index: ExprId, limit: ExprId) -> RegionId {
+        let condition = self.binary(BinaryOp::Lt, index, limit);
+        let (then, otherwise) = (self.arena.region(), self.arena.region());
+        self.arena.push(at, Node::If { condition, then, otherwise });
+        then
     }
 
     /// Appends a node and gives its result.
