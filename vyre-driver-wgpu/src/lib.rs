@@ -2,6 +2,28 @@
 //!
 //! [`WgpuBackend`] opens an adapter and implements the contract of `vyre-driver`. Its way from a program to a
 //! kernel is one function (`compile`), its way from a command list to a submission another (`exec`).
+//!
+//! Whole graphs run through sessions of `vyre-runtime`. It finds this backend by its registration, as long as the
+//! program uses this crate:
+//!
+//! ```
+//! # use vyre_driver::VyreBackend;
+//! # use vyre_megakernel::{BindingSet, CompileRequest, samples};
+//! use vyre_driver::backend::backend_registration;
+//! use vyre_driver_wgpu::WGPU_BACKEND_ID;
+//! use vyre_runtime::ArtifactSession;
+//!
+//! # let graph = samples::chain(3)?;
+//! # let request = CompileRequest::graph(&graph, vyre_driver_wgpu::WgpuBackend::shared()?.profile()).validate()?;
+//! let registration = backend_registration(WGPU_BACKEND_ID)?;
+//! let session = ArtifactSession::compile(registration, &request)?;
+//! # let outputs = session.instance().submit(&BindingSet::new().values("x", &[1.0f32, 2.0]))?.wait(None)?;
+//! # assert_eq!(outputs.values::<f32>("y")?.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `request` is a validated `CompileRequest` of a graph or program, for the profile of this device. Inputs are bound by a
+//! `BindingSet` and submitted through `session.instance()`; its `wait` gives the outputs.
 #![deny(unsafe_code)]
 
 #[cfg(target_family = "wasm")]

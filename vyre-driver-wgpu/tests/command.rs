@@ -120,6 +120,10 @@ fn what_is_not_built_in_says_how_to_get_it() {
 }
 
 #[cfg(feature = "cli")]
+#[path = "command/artifacts.rs"]
+mod artifacts;
+
+#[cfg(feature = "cli")]
 mod files {
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -138,28 +142,28 @@ mod files {
 ";
 
     /// A directory of the test's own, removed with it.
-    struct Scratch(PathBuf);
+    pub(crate) struct Scratch(pub(crate) PathBuf);
 
     impl Scratch {
-        fn new(name: &str) -> Self {
+        pub(crate) fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("vyre-wgpu-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
             Self(path)
         }
 
-        fn file(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) {
             fs::write(self.0.join(name), bytes).unwrap();
         }
 
-        fn read(&self, name: &str) -> Vec<u8> {
+        pub(crate) fn read(&self, name: &str) -> Vec<u8> {
             fs::read(self.0.join(name)).unwrap()
         }
 
-        fn has(&self, name: &str) -> bool {
+        pub(crate) fn has(&self, name: &str) -> bool {
             Path::exists(&self.0.join(name))
         }
 
-        fn run(&self, line: &str) -> std::process::Output {
+        pub(crate) fn run(&self, line: &str) -> std::process::Output {
             let arguments: Vec<&str> = line.split_whitespace().collect();
             command(&arguments).current_dir(&self.0).output().unwrap()
         }

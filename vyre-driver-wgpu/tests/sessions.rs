@@ -10,8 +10,9 @@ use std::thread::{self, Thread};
 use vyre_driver::{BackendError, PayloadKey, VyreBackend, backend_registration};
 use vyre_driver_wgpu::{Fault, Site, WGPU_BACKEND_ID, WgpuBackend};
 use vyre_foundation::build::Kernel;
-use vyre_foundation::graph::{GraphBuilder, Inputs, ProgramGraph, evaluate};
+use vyre_foundation::graph::{GraphBuilder, Inputs, ProgramGraph, Source, evaluate};
 use vyre_foundation::machine::MachineOptions;
+use vyre_foundation::testing::{GraphConfig, generate_graph};
 use vyre_megakernel::{
     ArtifactEnvelope, BindingSet, CompileRequest, EnvelopeError, SearchBudget, compile, samples,
 };
@@ -79,6 +80,8 @@ fn run(instance: &ArtifactInstance, bindings: &BindingSet<'_>) -> Result<[Vec<u3
 
 #[test]
 fn the_readme_example_works_as_printed() -> Result<(), Box<dyn std::error::Error>> {
+    use vyre_driver::backend::backend_registration;
+
     let graph = samples::chain(3)?;
     let request = CompileRequest::graph(&graph, WgpuBackend::shared()?.profile()).validate()?;
 
@@ -291,4 +294,47 @@ fn runs_under_way_wake_who_awaits_them() {
     session.rematerialize().unwrap();
     instance.reset();
     assert_eq!(run(&instance, &x(&[1])).unwrap()[0], [11]);
+}
+
+#[test]
+fn random_graphs_give_the_bytes_that_they_mean_fused_and_not() {
+    let registration = backend_registration(WGPU_BACKEND_ID).unwrap();
+    let backend = WgpuBackend::shared().unwrap();
+    let config = GraphConfig { min_nodes: 20, max_nodes: 30, max_elements: 100, ..GraphConfig::default() };
+    for seed in 70..76 {
+        let case = generate_graph(seed, &config);
+        let first = case.evaluate(&MachineOptions::default()).unwrap();
+        let mut again = case.bindings();
+        for (name, bytes) in &first.retained {
+            again = again.value(name, bytes);
+        }
+        let second = evaluate(&case.graph, &again, &MachineOptions::default()).unwrap();
+        for budget in [SearchBudget::none(), SearchBudget::default()] {
+            let request = CompileRequest::graph(&case.graph, backend.profile()).with_budget(budget);
+            let session = ArtifactSession::compile(registration, &request.validate().unwrap()).unwrap();
+            let instance = session.instance();
+            for (is_first, want) in [(true, &first), (false, &second)] {
+                let mut bindings = BindingSet::new();
+                for (name, bytes) in &case.inputs {
+                    let value = case.graph.value_named(name).unwrap();
+                    // The second run finds what the first retained.
+                    if is_first || case.graph.value(value).source == Source::Input {
+                        bindings = bindings.bytes(name.as_str(), bytes);
+                    }
+                }
+                for param in case.graph.params() {
+                    bindings =
+                        bindings.param_value(param.name.as_str(), case.params.get(&param.name).unwrap());
+                }
+                for (name, number) in &case.dims {
+                    bindings = bindings.dim(name, *number);
+                }
+                let outputs = instance.submit(&bindings).unwrap().wait(None).unwrap();
+                for (output, want) in case.graph.outputs().iter().zip(&want.outputs) {
+                    let got = outputs.bytes(&output.name).unwrap();
+                    assert!(got == want, "seed {seed}, {budget:?}, output {}", output.name);
+                }
+            }
+        }
+    }
 }

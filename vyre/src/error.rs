@@ -5,6 +5,9 @@ use std::fmt;
 use vyre_driver::BackendError;
 use vyre_foundation::build::BuildError;
 use vyre_foundation::diag::Diagnostic;
+use vyre_foundation::graph::GraphError;
+use vyre_megakernel::RequestError;
+use vyre_runtime::SessionError;
 use vyre_spec::PartialElement;
 
 /// What can go wrong from building a kernel to reading its results; `?` converts to it.
@@ -22,6 +25,15 @@ pub enum Error {
     /// Opening a backend, compiling or running failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// A graph is wrong.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A request cannot be carried out by its device.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A session cannot be opened, or a run of it failed.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// Bytes are no whole number of elements.
     #[error(transparent)]
     Bytes(#[from] PartialElement),
@@ -31,8 +43,13 @@ impl Error {
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            Self::Build(_) | Self::Check(_) => "mend each finding".into(),
-            Self::Backend(error) => error.help(),
+            Self::Build(_) | Self::Check(_) | Self::Graph(_) => "mend each finding".into(),
+            Self::Request(_) => "use a device that has what the message names, or ask for less".into(),
+            Self::Session(error) if error.is_loss() => "call `rematerialize` on the session".into(),
+            Self::Backend(error) | Self::Session(SessionError::Backend(error)) => error.help(),
+            Self::Session(_) => {
+                "bind what the message names; `artifact().graph()` has the names and shapes".into()
+            }
             Self::Bytes(_) => "read the bytes as the element type that the buffer has".into(),
         }
     }

@@ -17,6 +17,8 @@ use crate::{
     ResidentSequenceTiming, Resource, TimedDispatchResult, checked,
 };
 
+/// Finds a linked backend; also at the crate's root, with the rest of the registry.
+pub use crate::registry::backend_registration;
 pub use step::{ResidentDispatchStep, ResidentReadRange};
 
 /// A device that runs Vyre programs.

@@ -7,6 +7,9 @@ use crate::error::CliError;
 use crate::{inputs, load};
 
 pub(crate) fn run(arguments: &Check) -> Result<(), CliError> {
+    if load::is_graph(&arguments.file)? {
+        return graph(arguments);
+    }
     let loaded = load::load(&arguments.file)?;
     let program = &loaded.program;
     if !arguments.run {
@@ -38,6 +41,21 @@ pub(crate) fn run(arguments: &Check) -> Result<(), CliError> {
         "{}: `{}` is sound, and ran on the reference machine without findings\n",
         arguments.file.display(),
         program.name()
+    ))
+}
+
+/// Graphs are checked as written; `compile` and `run` are for the rest.
+fn graph(arguments: &Check) -> Result<(), CliError> {
+    if arguments.run {
+        return Err(CliError::Without { option: "--run", needs: "a program's FILE" });
+    }
+    let graph = load::graph(&arguments.file)?;
+    crate::print(&format!(
+        "{}: the graph `{}` is sound; it has {} of {}\n",
+        arguments.file.display(),
+        graph.name(),
+        count(graph.nodes().len(), "node"),
+        count(graph.programs().len(), "program")
     ))
 }
 

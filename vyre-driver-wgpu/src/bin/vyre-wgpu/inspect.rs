@@ -200,7 +200,7 @@ fn text(envelope: &ArtifactEnvelope, verified: bool) -> String {
         let how: Vec<_> = group.how.iter().map(ToString::to_string).collect();
         let _ = writeln!(
             out,
-            "  {}: {}; {} bytes moved, {} operations",
+            "  {}: {}; by the model {} bytes moved and {} operations",
             report.nodes(&group.nodes).join(" + "),
             how.join(", "),
             group.cost.bytes,

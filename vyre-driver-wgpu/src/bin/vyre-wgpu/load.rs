@@ -19,9 +19,23 @@ pub(crate) struct Loaded<'a> {
     map: SourceMap,
 }
 
+fn read(path: &Path) -> Result<String, CliError> {
+    fs::read_to_string(path).map_err(|source| CliError::Read { path: path.to_owned(), source })
+}
+
+/// Whether a text is one of a graph, as far as one sees without parsing.
+fn has_graph(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with("graph "))
+}
+
+/// Whether a file is the text of a graph.
+pub(crate) fn is_graph(path: &Path) -> Result<bool, CliError> {
+    read(path).map(|text| has_graph(&text))
+}
+
 /// Reads, parses and checks a program.
 pub(crate) fn load(path: &Path) -> Result<Loaded<'_>, CliError> {
-    let text = fs::read_to_string(path).map_err(|source| CliError::Read { path: path.to_owned(), source })?;
+    let text = read(path)?;
     let (program, map) = match text::parse(&text) {
         Ok(parsed) => parsed,
         Err(errors) => {
@@ -38,7 +52,15 @@ pub(crate) fn load(path: &Path) -> Result<Loaded<'_>, CliError> {
 
 /// Reads, parses and checks a graph; a program is the graph that runs it.
 pub(crate) fn graph(path: &Path) -> Result<ProgramGraph, CliError> {
-    Ok(ProgramGraph::from_program(&load(path)?.program))
+    let text = read(path)?;
+    if !has_graph(&text) {
+        return Ok(ProgramGraph::from_program(&load(path)?.program));
+    }
+    text::parse_graph(&text).map(|(graph, _)| graph).map_err(|errors| {
+        let name = path.display().to_string();
+        let rendered = errors.iter().map(|error| error.render(&name, &text)).collect();
+        CliError::Findings { path: path.to_owned(), count: errors.len(), rendered }
+    })
 }
 
 impl Loaded<'_> {
