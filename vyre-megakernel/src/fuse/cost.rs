@@ -2,7 +2,8 @@
 //!
 //! An array counts once however often its elements are read, since caches serve the rest, and no more than what is read of
 //! it. Dimensions that only a run settles count as [`TYPICAL`]. The three are added up as bytes: a launch and an operation
-//! are worth what the device moves in their time.
+//! are worth what the device moves in their time. A kernel of few invocations, or of workgroups whose shared memory leaves
+//! no room for others, keeps the device less busy, so what it moves and computes counts for more.
 
 use vyre_foundation::ir::{Expr, ExprId, Node, Place};
 use vyre_spec::{DeviceProfile, ErrorBound};
@@ -25,28 +26,30 @@ pub(crate) struct Worth {
     launch: u64,
     /// Operations for a byte.
     operations: u64,
+    /// Invocations that keep the device busy.
+    invocations: u64,
     /// Bytes of shared memory of which two workgroups fit side by side.
     shared: u64,
 }
 
 impl Worth {
     pub(crate) fn of(profile: &DeviceProfile) -> Self {
-        // A launch takes a GPU a few microseconds, in which it moves some megabytes, and it computes an order of
-        // magnitude faster than it moves bytes. A processor's threads start at once and have no such surplus.
-        let (launch, operations) = if profile.is_software { (1 << 16, 2) } else { (1 << 22, 16) };
-        Self { launch, operations, shared: u64::from(profile.max_shared_bytes / 2) }
+        // A launch takes a GPU a few microseconds, in which it moves some megabytes; it computes an order of magnitude
+        // faster than it moves bytes, once it has some ten thousands of invocations. A processor's threads start at
+        // once and have no such surplus.
+        let (launch, operations, invocations) =
+            if profile.is_software { (1 << 16, 2, 1 << 10) } else { (1 << 22, 16, 1 << 16) };
+        Self { launch, operations, invocations, shared: u64::from(profile.max_shared_bytes / 2) }
     }
 
-    /// A cost as bytes.
-    pub(crate) fn total(self, cost: Cost) -> u64 {
-        let launches = cost.launches.saturating_mul(self.launch);
-        cost.bytes.saturating_add(cost.operations / self.operations).saturating_add(launches)
-    }
-
-    /// What a kernel costs, as bytes: more where its shared memory leaves no room for a second workgroup.
-    pub(crate) fn of_kernel(self, cost: Cost, kernel: &Kernel) -> u64 {
-        let total = self.total(cost);
-        if shared_bytes(kernel) > self.shared { total.saturating_add(total / 4) } else { total }
+    /// What a kernel costs, and what that is worth in bytes.
+    pub(crate) fn of_kernel(self, cx: &mut Context, kernel: &Kernel) -> (Cost, u64) {
+        let cost = cost(cx, kernel);
+        let work = cost.bytes.saturating_add(cost.operations / self.operations);
+        let idle = (self.invocations / invocations(cx, kernel).max(1)).max(1);
+        let work = work.saturating_mul(idle);
+        let work = if shared_bytes(kernel) > self.shared { work.saturating_add(work / 4) } else { work };
+        (cost, work.saturating_add(cost.launches.saturating_mul(self.launch)))
     }
 }
 
@@ -56,14 +59,19 @@ pub(crate) fn shared_bytes(kernel: &Kernel) -> u64 {
     arrays.map(|array| u64::from(array.len) * u64::from(array.element.size().max(4))).sum()
 }
 
-/// What a kernel costs.
-pub(crate) fn cost(cx: &mut Context, kernel: &Kernel) -> Cost {
-    let (forms, _) = kernel.forms(cx);
-    let program = &kernel.program;
+/// About how many invocations a kernel has.
+fn invocations(cx: &Context, kernel: &Kernel) -> u64 {
     let extents = kernel.extent(cx);
     let points = extents.map_or(TYPICAL, |extents| product(extents.iter().map(|q| estimate(cx, q))));
-    let size = program.launch().workgroup_size().unwrap_or([1; 3]);
-    let invocations = points.saturating_mul(product(size.into_iter().map(u64::from)));
+    let size = kernel.program.launch().workgroup_size().unwrap_or([1; 3]);
+    points.saturating_mul(product(size.into_iter().map(u64::from)))
+}
+
+/// What a kernel costs.
+fn cost(cx: &mut Context, kernel: &Kernel) -> Cost {
+    let (forms, _) = kernel.forms(cx);
+    let program = &kernel.program;
+    let invocations = invocations(cx, kernel);
     // How often each region runs. Regions are numbered after those that hold them.
     let mut runs = vec![invocations; program.regions().len()];
     for i in 1..runs.len() {

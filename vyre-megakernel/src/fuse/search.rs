@@ -10,7 +10,7 @@ use vyre_foundation::graph::{GraphNodeId, GraphValueId, ProgramGraph, Source};
 use vyre_spec::DeviceProfile;
 
 use super::context::Context;
-use super::cost::{Worth, cost, shared_bytes};
+use super::cost::{Worth, shared_bytes};
 use super::epilogue::append;
 use super::inline::inline;
 use super::kernel::Kernel;
@@ -62,6 +62,8 @@ pub fn plan(
 struct Entry {
     kernel: Kernel,
     cost: Cost,
+    /// The same in bytes.
+    price: u64,
     how: Vec<Fusion>,
     /// Differs from that of every other kernel that there was.
     version: u32,
@@ -139,9 +141,9 @@ impl<'g> Search<'g> {
             self.readers.entry(value).or_default().insert(at);
         }
         self.versions += 1;
-        let cost = cost(&mut self.cx, &kernel);
+        let (cost, price) = self.worth.of_kernel(&mut self.cx, &kernel);
         if let Some(slot) = self.entries.get_mut(at) {
-            *slot = Some(Entry { kernel, cost, how, version: self.versions });
+            *slot = Some(Entry { kernel, cost, price, how, version: self.versions });
         }
     }
 
@@ -165,7 +167,7 @@ impl<'g> Search<'g> {
     }
 
     fn price(&self, at: usize) -> u64 {
-        self.entry(at).map_or(0, |entry| self.worth.of_kernel(entry.cost, &entry.kernel))
+        self.entry(at).map_or(0, |entry| entry.price)
     }
 
     /// Makes kernels one with those whose values they read.
@@ -360,8 +362,7 @@ impl<'g> Search<'g> {
         }
         let mut after = 0u64;
         for kernel in changes.iter().filter_map(|(_, kernel)| kernel.as_ref()) {
-            let cost = cost(&mut self.cx, kernel);
-            after = after.saturating_add(self.worth.of_kernel(cost, kernel));
+            after = after.saturating_add(self.worth.of_kernel(&mut self.cx, kernel).1);
         }
         let how = match way {
             Way::Merge => Fusion::Merged,

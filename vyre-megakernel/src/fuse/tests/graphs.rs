@@ -1,6 +1,9 @@
 //! The graphs of the benchmarks.
 
+use vyre_spec::DeviceProfile;
+
 use super::{kernels, planned, same, shown};
+use crate::fuse::{Facts, SearchBudget, plan};
 use crate::samples;
 
 #[test]
@@ -36,4 +39,16 @@ fn a_plan_is_the_same_each_time() {
     let (a, b) = (planned(&graph), planned(&graph));
     assert_eq!(a.steps, b.steps);
     assert_eq!(shown(&a), shown(&b));
+}
+
+#[test]
+fn one_workgroup_does_not_take_the_work_of_a_domain() {
+    let graph = samples::softmax().unwrap();
+    let profile = DeviceProfile { is_software: false, ..DeviceProfile::reference() };
+    let kernels_of = |rows| {
+        let facts = Facts::new().with_dim("rows", rows).with_dim("columns", (1 << 26) / rows);
+        kernels(&plan(&graph, &profile, &facts, &SearchBudget::default()).unwrap())
+    };
+    // One row alone is one workgroup: what it does not have to do, the exponentials and quotients, is left to domains.
+    assert_eq!((kernels_of(1), kernels_of(1 << 14)), (4, 1));
 }
