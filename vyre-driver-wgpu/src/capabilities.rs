@@ -87,7 +87,7 @@ pub(crate) fn missing(
         }
         Feature::PersistentThreads => Some(
             "neither wgpu nor the APIs below it promise forward progress between invocations, so that a \
-             kernel that polls may hang"
+             kernel that polls may hang; task graphs run in passes that need none: see `vyre_megakernel::queue`"
                 .to_owned(),
         ),
         Feature::Collectives => Some("wgpu 30 has no memory or signals shared between devices".to_owned()),

@@ -5,6 +5,7 @@ mod graphs;
 mod guards;
 mod kernels;
 mod packed;
+mod queue;
 #[path = "../raw/mod.rs"]
 mod raw;
 mod tiles;
@@ -87,7 +88,7 @@ pub(crate) fn run(
     done: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [(&str, Timed<'_>); 22] = [
+    let rows: [(&str, Timed<'_>); 24] = [
         ("tiny", &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true)),
         ("tiny", &|| bench.tiny("tiny dispatch, host in and out", false)),
         ("saxpy", &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20)),
@@ -137,6 +138,10 @@ pub(crate) fn run(
         ("graphs", &|| bench.chain()),
         ("graphs", &|| bench.softmax()),
         ("graphs", &|| bench.layer_norm()),
+        ("queue", &|| {
+            bench.queue("work queue, 131,072 tasks, wide (raw: dispatches by level)", 1 << 17, 1 << 13)
+        }),
+        ("queue", &|| bench.queue("work queue, 8,192 tasks, deep (raw: dispatches by level)", 1 << 13, 16)),
         ("warm", &|| bench.warm_start(child)),
     ];
     let mut all = Vec::new();
