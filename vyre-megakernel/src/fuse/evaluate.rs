@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vyre_foundation::graph::{GraphValueId, ProgramGraph, Solved, Source};
 use vyre_foundation::launch::Params;
-use vyre_foundation::machine::{MachineError, MachineOptions, TrapRecord, run_bound};
+use vyre_foundation::machine::{MachineError, MachineOptions, Outcome, Report, TrapRecord, run_bound};
 
 use super::plan::{Placement, Plan, Run, Step};
 
@@ -17,6 +17,8 @@ pub struct Evaluated {
     pub retained: BTreeMap<GraphValueId, Vec<u8>>,
     /// The first trap, if there was one.
     pub trap: Option<TrapRecord>,
+    /// What the sanitizer found in each kernel, if it was asked to watch.
+    pub reports: Vec<Report>,
 }
 
 /// Runs a plan of a graph on the reference machine. `bound` has the bytes of inputs and of retained values; retained values
@@ -33,14 +35,19 @@ pub fn evaluate(
 ) -> Result<Evaluated, MachineError> {
     let mut memory =
         Memory { graph, plan, solved, slots: vec![Vec::new(); plan.slots.len()], own: bound.clone() };
-    let mut trap = None;
+    let (mut trap, mut reports) = (None, Vec::new());
     for step in &plan.steps {
         match step {
             Step::Copy { from, to } => {
                 let bytes = memory.get(*from);
                 memory.set(*to, bytes);
             }
-            Step::Run(run) => trap = trap.or(memory.run(run, options)?),
+            Step::Run(run) => {
+                if let Some(outcome) = memory.run(run, options)? {
+                    trap = trap.or(outcome.trap);
+                    reports.extend(outcome.reports);
+                }
+            }
         }
     }
     let outputs = graph.outputs().iter().map(|output| memory.get(output.value)).collect();
@@ -48,7 +55,7 @@ pub fn evaluate(
         Source::Retained { next } => Some((id, memory.get(next.unwrap_or(id)))),
         _ => None,
     };
-    Ok(Evaluated { outputs, retained: graph.value_ids().filter_map(next).collect(), trap })
+    Ok(Evaluated { outputs, retained: graph.value_ids().filter_map(next).collect(), trap, reports })
 }
 
 struct Memory<'g> {
@@ -88,7 +95,7 @@ impl Memory<'_> {
         }
     }
 
-    fn run(&mut self, run: &Run, options: &MachineOptions) -> Result<Option<TrapRecord>, MachineError> {
+    fn run(&mut self, run: &Run, options: &MachineOptions) -> Result<Option<Outcome>, MachineError> {
         let Some(program) = self.plan.programs.get(run.program as usize) else { return Ok(None) };
         let params = program.params().iter().zip(&run.params);
         let params: Params = params
@@ -109,11 +116,11 @@ impl Memory<'_> {
             .counts
             .map(|counts| counts.map(|dim| u32::try_from(self.solved.dim(dim)).unwrap_or(u32::MAX)));
         let options = MachineOptions { counts, ..options.clone() };
-        let outcome = run_bound(program, &params, &contents, &options)?;
+        let mut outcome = run_bound(program, &params, &contents, &options)?;
         let outputs = run.buffers.iter().filter_map(|one| one.output);
-        for (value, bytes) in outputs.zip(outcome.outputs) {
+        for (value, bytes) in outputs.zip(std::mem::take(&mut outcome.outputs)) {
             self.set(value, bytes);
         }
-        Ok(outcome.trap)
+        Ok(Some(outcome))
     }
 }

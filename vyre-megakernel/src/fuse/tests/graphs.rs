@@ -1,8 +1,9 @@
 //! The graphs of the benchmarks.
 
+use vyre_foundation::machine::MachineOptions;
 use vyre_spec::DeviceProfile;
 
-use super::{kernels, planned, same, shown};
+use super::{kernels, planned, run_with, same, shown};
 use crate::fuse::{Facts, SearchBudget, plan};
 use crate::samples;
 
@@ -51,4 +52,14 @@ fn one_workgroup_does_not_take_the_work_of_a_domain() {
     };
     // One row alone is one workgroup: what it does not have to do, the exponentials and quotients, is left to domains.
     assert_eq!((kernels_of(1), kernels_of(1 << 14)), (4, 1));
+}
+
+#[test]
+fn what_workgroups_pass_on_is_behind_barriers() {
+    let options = MachineOptions { sanitize: true, ..MachineOptions::default() };
+    let dims = [("rows", 3), ("columns", 300)];
+    for graph in [samples::softmax().unwrap(), samples::layer_norm().unwrap()] {
+        let found = run_with(&graph, &planned(&graph), &dims, &[], (1, &options)).reports;
+        assert!(found.is_empty(), "{found:?}");
+    }
 }

@@ -8,7 +8,7 @@ mod shapes;
 use std::collections::BTreeMap;
 
 use vyre_foundation::graph::{Bindings, GraphValueId, ProgramGraph, Source, solve};
-use vyre_foundation::machine::MachineOptions;
+use vyre_foundation::machine::{MachineOptions, Schedule};
 use vyre_foundation::testing::{Rng, random_value};
 use vyre_spec::{DeviceProfile, Value};
 
@@ -32,6 +32,18 @@ fn run(
     dims: &[(&str, u64)],
     params: &[(&str, Value)],
     seed: u64,
+) -> Evaluated {
+    let options = MachineOptions { schedule: Schedule::Seeded(seed), ..MachineOptions::default() };
+    run_with(graph, plan, dims, params, (seed, &options))
+}
+
+/// The same, as the machine is told to.
+fn run_with(
+    graph: &ProgramGraph,
+    plan: &Plan,
+    dims: &[(&str, u64)],
+    params: &[(&str, Value)],
+    (seed, options): (u64, &MachineOptions),
 ) -> Evaluated {
     let mut bindings = Bindings::new();
     for &(name, value) in dims {
@@ -69,7 +81,7 @@ fn run(
             bound.insert(id, bytes.collect());
         }
     }
-    evaluate(graph, plan, &solved, &bound, &MachineOptions::default()).unwrap()
+    evaluate(graph, plan, &solved, &bound, options).unwrap()
 }
 
 fn size(graph: &ProgramGraph, dim: vyre_foundation::graph::DimId, dims: &[(&str, u64)]) -> u64 {

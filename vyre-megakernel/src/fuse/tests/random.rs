@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use vyre_foundation::graph::{Bindings, GraphValueId, solve};
-use vyre_foundation::machine::MachineOptions;
+use vyre_foundation::machine::{MachineOptions, Schedule};
 use vyre_foundation::testing::{GeneratedGraph, GraphConfig, generate_graph};
 use vyre_spec::{Comparison, DeviceProfile};
 
 use super::{kernels, shown};
 use crate::fuse::{Evaluated, Facts, Plan, SearchBudget, evaluate, plan, unfused};
 
-/// The first run of a plan.
+/// The first run of a plan, with invocations in an order of the case's own.
 fn run(case: &GeneratedGraph, plan: &Plan) -> Evaluated {
+    let options = MachineOptions { schedule: Schedule::Seeded(case.seed), ..MachineOptions::default() };
     let mut bindings = Bindings::new().params(case.params.clone());
     for (name, value) in &case.dims {
         bindings = bindings.dim(name, *value);
@@ -23,7 +24,7 @@ fn run(case: &GeneratedGraph, plan: &Plan) -> Evaluated {
         bound.insert(id, bytes.clone());
     }
     let solved = solve(&case.graph, &bindings).unwrap();
-    evaluate(&case.graph, plan, &solved, &bound, &MachineOptions::default()).unwrap()
+    evaluate(&case.graph, plan, &solved, &bound, &options).unwrap()
 }
 
 /// `VYRE_GRAPH_SEEDS=N` tries N graphs instead of some, from `VYRE_GRAPH_FIRST` on.
