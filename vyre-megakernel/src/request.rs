@@ -213,6 +213,9 @@ impl CompileRequest {
         if self.options.fold_grid {
             return refuse("fold_grid", "the driver decides it for each launch");
         }
+        if self.options.launch_contract {
+            return refuse("launch_contract", "the driver decides it for each launch");
+        }
         if self.options.indirect {
             return refuse("indirect", "the driver decides it for each launch");
         }

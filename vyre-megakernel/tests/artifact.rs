@@ -1,6 +1,7 @@
 //! Artifacts: their bytes, what tells them apart, and that no damaged or forged byte gets another one accepted.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here fails the test")]
 
+use vyre_driver::{ReferenceBackend, VyreBackend};
 use vyre_foundation::build::Kernel;
 use vyre_foundation::check::Checked;
 use vyre_foundation::graph::{GraphBuilder, ProgramGraph, wire as graph_wire};
@@ -8,7 +9,8 @@ use vyre_foundation::ir::Program;
 use vyre_foundation::wire;
 use vyre_megakernel::fuse::Step;
 use vyre_megakernel::{
-    Artifact, ArtifactError, ArtifactId, CompileRequest, Facts, ProfileDigest, SearchBudget, compile,
+    Artifact, ArtifactError, ArtifactId, BindingSet, CompileRequest, Facts, Held, Pipelines, ProfileDigest,
+    SearchBudget, compile, schedule,
 };
 use vyre_spec::{CompileOptions, DataType, DeviceProfile, Value};
 
@@ -174,6 +176,21 @@ fn damage_is_noticed() {
     assert_eq!(Artifact::from_bytes(&newer).unwrap_err(), ArtifactError::Version { got: 3, known: 2 });
 }
 
+/// Runs an artifact of any origin on the reference backend, or is told why not.
+fn try_run(artifact: &Artifact) {
+    let backend = ReferenceBackend::new();
+    let compile = |program| backend.compile_checked(program, artifact.options());
+    let Ok(compiled) = artifact.programs().iter().map(compile).collect::<Result<Vec<_>, _>>() else { return };
+    let pipelines = Pipelines::new(artifact, compiled).unwrap();
+    let bindings = BindingSet::new().values("x", &[1u32, 2]).param("by", 5u32);
+    let Ok(schedule) = schedule(artifact, &pipelines, &bindings, &Held::new()) else { return };
+    if let Ok(work) = backend.submit(&schedule.list) {
+        // A plan that holds gives each output, whatever is in it.
+        let outputs = work.wait(None).unwrap();
+        assert_eq!(outputs.len(), artifact.graph().outputs().len());
+    }
+}
+
 #[test]
 fn forged_bytes_are_refused_or_are_canonical() {
     // With the digest made to fit, what is accepted is in the form that compiling writes, and its plan holds.
@@ -186,6 +203,7 @@ fn forged_bytes_are_refused_or_are_canonical() {
             Ok(read) => {
                 accepted += 1;
                 assert_eq!(read.bytes(), bytes);
+                try_run(&read);
             }
             Err(error) => {
                 refused += 1;

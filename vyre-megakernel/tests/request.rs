@@ -112,6 +112,8 @@ fn options_that_cannot_be_honoured_are_refused() {
     assert!(refused(&three_buffers(), sized([0, 1, 1])));
     assert!(!refused(&three_buffers(), sized([32, 1, 1])));
     assert!(refused(&three_buffers(), CompileOptions { fold_grid: true, ..CompileOptions::default() }));
+    let contract = CompileOptions { launch_contract: true, ..CompileOptions::default() };
+    assert!(refused(&three_buffers(), contract));
     assert!(refused(&three_buffers(), CompileOptions { windows: vec![1, 2], ..CompileOptions::default() }));
 }
 
