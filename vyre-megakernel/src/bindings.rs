@@ -114,10 +114,10 @@ pub enum BindingError {
     /// Host bytes are bound to what is only given back.
     #[error("`{0}` is only given back: bind a resident buffer, or leave it out to read it back")]
     OutputOnly(String),
-    /// A resident buffer is bound to an output of another length.
-    #[error("output `{name}` has {needs} bytes, but a resident buffer of {got} is bound to it")]
+    /// A resident buffer is bound to an output, or held for a value, of another length.
+    #[error("`{name}` has {needs} bytes, but a resident buffer of {got} is bound to it or held for it")]
     ResidentLength {
-        /// The output's name.
+        /// Its name.
         name: String,
         /// Its bytes.
         needs: u64,

@@ -79,8 +79,15 @@ impl<'a> Prepared<'a> {
     /// [`Self::bytes_of`] bytes, and zeros.
     ///
     /// # Errors
-    /// If a parameter, a count or a length does not fit a kernel.
+    /// If a parameter, a count or a length does not fit a kernel, or what is held has another length.
     pub fn schedule(&self, pipelines: &Pipelines, held: &Held) -> Result<Schedule<'a>, BindingError> {
+        for (&id, resource) in held.iter().filter(|(id, _)| id.index() < self.bound.len()) {
+            let needs = self.bytes_of(id);
+            if resource.len != needs {
+                let name = self.artifact.graph().value(id).name.clone();
+                return Err(BindingError::ResidentLength { name, needs, got: resource.len });
+            }
+        }
         let mut scheduler = Scheduler::new(self, held);
         scheduler.place();
         for (number, step) in self.artifact.plan().steps.iter().enumerate() {
@@ -89,8 +96,9 @@ impl<'a> Prepared<'a> {
                 Step::Run(run) => scheduler.run(run, pipelines)?,
             }
         }
-        let reads = scheduler.outputs();
-        scheduler.update();
+        // Before what is read may be overwritten.
+        let reads = scheduler.reads();
+        scheduler.settle();
         Ok(Schedule { list: scheduler.list, reads })
     }
 }
@@ -367,14 +375,9 @@ impl<'p, 'a> Scheduler<'p, 'a> {
         Ok(())
     }
 
-    /// Copies outputs to where they are wanted, and reads back those that are not resident.
-    fn outputs(&mut self) -> Vec<ReadBack> {
+    /// Reads back the outputs that are not resident.
+    fn reads(&mut self) -> Vec<ReadBack> {
         let graph = self.prepared.artifact.graph();
-        for (position, resource) in std::mem::take(&mut self.wanted) {
-            let Some(output) = graph.outputs().get(position) else { continue };
-            let from = self.span(output.value);
-            self.copy(from, Span { buffer: BufferRef::Resident(resource), ..from });
-        }
         let mut reads = Vec::new();
         for (output, resident) in graph.outputs().iter().zip(&self.prepared.residents) {
             if resident.is_none() {
@@ -387,20 +390,24 @@ impl<'p, 'a> Scheduler<'p, 'a> {
         reads
     }
 
-    /// Makes retained values what the next run finds.
-    fn update(&mut self) {
+    /// Copies outputs to where they are wanted, and makes retained values what the next run finds.
+    fn settle(&mut self) {
         let graph = self.prepared.artifact.graph();
         let mut moves = Vec::new();
+        for (position, resource) in std::mem::take(&mut self.wanted) {
+            let Some(output) = graph.outputs().get(position) else { continue };
+            let from = self.span(output.value);
+            moves.push((from, Span { buffer: BufferRef::Resident(resource), ..from }));
+        }
         for id in graph.value_ids() {
             let Source::Retained { next: Some(next) } = graph.value(id).source else { continue };
             // In memory of this run alone, nobody would find it.
             if let Some(to @ BufferRef::Resident(_)) = self.at.get(id.index()).copied().flatten() {
                 let from = self.span(next);
-                if from.buffer != to {
-                    moves.push((from, Span { buffer: to, ..from }));
-                }
+                moves.push((from, Span { buffer: to, ..from }));
             }
         }
+        moves.retain(|(from, to)| from.buffer != to.buffer);
         // All at once: what is itself overwritten is put aside before.
         let targets: Vec<_> = moves.iter().map(|(_, to)| to.buffer).collect();
         for (from, _) in &mut moves {

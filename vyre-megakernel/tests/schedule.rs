@@ -225,6 +225,27 @@ fn residents_take_outputs_where_they_are_or_by_a_copy() {
     }
 }
 
+#[test]
+fn residents_change_places_all_at_once() {
+    let device = Device::new();
+    let g = GraphBuilder::new("exchange");
+    let n = g.dim("n");
+    let (x, y) = (g.input::<u32>("x", [n]), g.input::<u32>("y", [n]));
+    g.output("y", x);
+    g.output("x", y);
+    g.output("was_x", x);
+    g.output("sum", g.call(&sum(), [x, y]).unwrap());
+    let graph = g.finish().unwrap();
+    let (artifact, pipelines) = device.compile(&graph, SearchBudget::default());
+    let (x, y) = (device.filled(&[1, 2]), device.filled(&[3, 4]));
+    let bindings = BindingSet::new().resident("x", x).resident("y", y);
+    for (x_is, y_is) in [([3, 4], [1, 2]), ([1, 2], [3, 4])] {
+        let outputs = device.run(&schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap());
+        assert_eq!((words(&outputs["was_x"]), words(&outputs["sum"])), (y_is.to_vec(), vec![4, 6]));
+        assert_eq!((words(&device.contents(x)), words(&device.contents(y))), (x_is.to_vec(), y_is.to_vec()));
+    }
+}
+
 /// Retains `total`, and two values that change places in every run.
 fn retaining() -> ProgramGraph {
     let g = GraphBuilder::new("retaining");
@@ -269,6 +290,10 @@ fn held_values_are_updated_where_they_are() {
     let outputs = device.run(&schedule(&artifact, &pipelines, &bound, &held).unwrap());
     assert_eq!(words(&outputs["out"]), [111, 221]);
     assert_eq!(words(&device.contents(held[&id("total")])), [101, 201]);
+    let other = BindingSet::new().values("x", &[1u32]).values("total", &[1u32]).values("a", &[1u32]);
+    let other = other.values("b", &[1u32]);
+    let refused = schedule(&artifact, &pipelines, &other, &held).unwrap_err();
+    assert!(matches!(refused, BindingError::ResidentLength { needs: 4, got: 8, .. }), "{refused}");
     let longer = BindingSet::new().values("x", &[1u32, 2, 3]);
     let refused = schedule(&artifact, &pipelines, &longer, &held).unwrap_err();
     assert!(matches!(refused, BindingError::Solve(SolveError::Shape { .. })), "{refused}");

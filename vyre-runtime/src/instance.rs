@@ -155,7 +155,9 @@ impl ArtifactInstance {
         state.meet(&ready);
         let run = Prepared::new(artifact, bindings, &state.held)?;
         let retained: Vec<_> = artifact.retained().collect();
-        let missing: Vec<_> = retained.iter().filter(|id| !state.held.contains_key(id)).collect();
+        // What a run binds may have another length than what is there.
+        let fits = |id| state.held.get(id).is_some_and(|held| held.len == run.bytes_of(*id));
+        let missing: Vec<_> = retained.iter().filter(|id| !fits(id)).collect();
         if let Some(why) = state.lost {
             if let Some(&&id) = missing.iter().find(|&&&id| !run.binds(id)) {
                 return Err(SessionError::RetainedLost {
@@ -184,7 +186,11 @@ impl ArtifactInstance {
                 return Err(error);
             }
         };
-        state.held.extend(made);
+        for (id, resource) in made {
+            if let Some(old) = state.held.insert(id, resource) {
+                let _ = backend.free(old);
+            }
+        }
         state.lost = None;
         let ticket =
             (!retained.is_empty()).then(|| Ticket { state: Arc::clone(&self.state), epoch: state.epoch });

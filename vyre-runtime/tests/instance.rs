@@ -72,6 +72,9 @@ fn values_are_retained_from_run_to_run_by_each_instance() {
     let refused = one.submit(&x(&[1, 1, 1])).unwrap_err();
     assert!(matches!(refused, SessionError::Binding(BindingError::Solve(SolveError::Shape { .. }))));
     assert_eq!(run(&one, &x(&[1, 1])), [130, 230]);
+    // Bound anew, it may have another.
+    assert_eq!(run(&one, &x(&[1, 1, 1]).values("total", &[1u32, 2, 3])), [11, 12, 13]);
+    assert_eq!(run(&one, &x(&[1, 1, 1])), [21, 22, 23]);
     one.reset();
     assert_eq!(run(&one, &x(&[1, 1, 1])), [10, 10, 10]);
     assert_eq!(run(&other, &x(&[7])), [140]);
