@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use vyre_driver::BackendError;
 use vyre_emit_naga::{BindingKind, Emitted, SpirvOptions, to_spirv, with_stack};
-use vyre_foundation::check::Checked;
-use vyre_foundation::ir::Program;
+use vyre_foundation::check::{Checked, Uniformity};
+use vyre_foundation::ir::{Launch, Node, NodeId, Program};
 use vyre_foundation::opt::optimize;
 use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_lower::{LowerError, Lowered, lower_all};
@@ -108,6 +108,7 @@ fn kernels(
 
 /// Emits a kernel, and compiles it on the device.
 fn compiled(core: &Core, subject: Subject<'_>, descriptor: VerifiedKernel) -> Result<Compiled, BackendError> {
+    fences_fit(core, subject.program, &descriptor)?;
     let program = WgpuProgram::emit(descriptor).map_err(|error| error.on(&core.profile.name))?;
     let WgpuProgram { descriptor, emitted } = program;
     core.lasting.dumps.lowered(subject, &descriptor, &emitted);
@@ -115,6 +116,36 @@ fn compiled(core: &Core, subject: Subject<'_>, descriptor: VerifiedKernel) -> Re
     let mut compiled = Compiled::new(kernel, descriptor);
     compiled.is_from_disk = is_from_disk;
     Ok(compiled)
+}
+
+/// Mesa's lavapipe takes a fence for a barrier, and ends a workgroup with the first of its subgroups that ends: the
+/// others lose what they had still to do, unless all came to the same number of fences.
+fn fences_fit(
+    core: &Core,
+    program: &Checked<Program>,
+    kernel: &KernelDescriptor,
+) -> Result<(), BackendError> {
+    let lanes = core.profile.subgroup_size.unwrap_or(1);
+    let invocations = kernel.workgroup_size.into_iter().fold(1u32, u32::saturating_mul);
+    if core.generation.info.driver != "llvmpipe" || invocations <= lanes {
+        return Ok(());
+    }
+    // Of a domain's points, those beyond its end come to none.
+    let is_domain = matches!(program.launch(), Launch::Domain { .. });
+    let mut nodes = (0..).map(NodeId::new).zip(program.nodes());
+    let apart = |id| is_domain || program.facts().flow(id) > Uniformity::Workgroup;
+    if nodes.any(|(id, node)| matches!(node, Node::Fence { .. }) && apart(id)) {
+        return Err(BackendError::Unsupported {
+            what: "a fence that not the whole workgroup comes to, which its driver takes for a barrier"
+                .to_owned(),
+            device: core.profile.name.clone(),
+            remedy: format!(
+                "launch workgroups of at most {lanes} invocations, bring all of a workgroup to each fence, or use \
+                 another device"
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// The words of a module of our own.

@@ -91,8 +91,8 @@ impl QueueCompiler {
             profile.quirks.max_loop_iterations.map_or(u64::MAX, |limit| u64::from(limit).saturating_sub(64));
         let budget = u64::from(self.budget).min((limit / own).saturating_sub(1).max(1)) as u32;
         let (spawns, requeues) = (has(SPAWN), has(REQUEUE));
-        // Mesa's lavapipe takes a fence for a barrier of the workgroup, and mixes up the variables of its subgroups
-        // where not all of them come to it. A workgroup that is one subgroup is spared.
+        // Mesa's lavapipe takes a fence for a barrier of the workgroup, and ends that with the first of its subgroups
+        // that ends. A workgroup that is one subgroup is spared.
         let group = if profile.is_software { profile.subgroup_size.unwrap_or(1).min(GROUP) } else { GROUP };
         let opcodes = self.handlers.len() as u32;
         Ok(Shape { layout: self.layout, opcodes, group, budget, spawns, requeues })
