@@ -21,6 +21,7 @@ mod kernel;
 mod merge;
 mod place;
 mod plan;
+mod prune;
 mod quantity;
 mod reject;
 mod rows;

@@ -17,6 +17,7 @@ use super::kernel::Kernel;
 use super::merge::merge;
 use super::place::place;
 use super::plan::{Cost, Fusion, Group, Plan, Rejection};
+use super::prune::prune;
 use super::reject::RejectReason;
 use super::rows::join;
 use super::{Facts, SearchBudget};
@@ -55,6 +56,7 @@ pub fn plan(
     search.neighbours(&REGISTERS)?;
     search.neighbours(&ALL)?;
     search.beside()?;
+    search.prune();
     Ok(search.finish())
 }
 
@@ -219,6 +221,35 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
+    /// Leaves out kernels and stores whose values nobody needs, such as those that all readers compute themselves.
+    fn prune(&mut self) {
+        // Readers come after what they read: without the last, one before may have none.
+        for at in self.order().into_iter().rev() {
+            if self.candidates == 0 {
+                return;
+            }
+            let Some(entry) = self.entry(at) else { continue };
+            let needed = |value: &GraphValueId| {
+                self.kept.contains(value) || self.readers.get(value).is_some_and(|all| !all.is_empty())
+            };
+            let outputs = entry.kernel.outputs();
+            let unneeded: BTreeSet<_> = outputs.iter().filter(|value| !needed(value)).copied().collect();
+            if unneeded.is_empty() {
+                continue;
+            }
+            if unneeded.len() == outputs.len() && !entry.kernel.may_trap() {
+                self.take(at);
+                continue;
+            }
+            let (kernel, how) = (entry.kernel.clone(), entry.how.clone());
+            let pruned = prune(&mut self.cx, &kernel, &unneeded);
+            if let Ok(kernel) = self.built(pruned) {
+                self.take(at);
+                self.put(at, kernel, how);
+            }
+        }
+    }
+
     /// Whether a kernel needs, over others, what another one computes; `over` says whether others must stand between.
     fn reaches(&self, from: usize, to: usize, over: bool) -> bool {
         let next = |at: usize| {
@@ -325,9 +356,7 @@ impl<'g> Search<'g> {
         for &value in &outputs {
             let others =
                 self.readers.get(&value).is_some_and(|readers| readers.iter().any(|&at| at != second));
-            // What nobody reads is stored as before: the graph says so.
-            let unread = self.readers.get(&value).is_none_or(BTreeSet::is_empty);
-            if others || unread || self.kept.contains(&value) {
+            if others || self.kept.contains(&value) {
                 keep.insert(value);
             }
         }

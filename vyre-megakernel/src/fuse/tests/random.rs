@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use vyre_foundation::graph::{Bindings, GraphValueId, solve};
 use vyre_foundation::machine::{MachineOptions, Schedule};
 use vyre_foundation::testing::{GeneratedGraph, GraphConfig, generate_graph};
-use vyre_spec::{Comparison, DeviceProfile};
+use vyre_spec::{Comparison, DataType, DeviceProfile, TypeSet};
 
 use super::{kernels, shown};
 use crate::fuse::{Evaluated, Facts, Plan, SearchBudget, evaluate, plan, unfused};
@@ -36,7 +36,11 @@ fn fused_and_unfused_plans_give_what_the_graph_means() {
     let gpu = DeviceProfile { is_software: false, ..DeviceProfile::reference() };
     let (mut nodes, mut fused) = (0, 0);
     for seed in first..first + seeds {
-        let case = generate_graph(seed, &GraphConfig::default());
+        // Every third graph is of values of every numeric type.
+        let types: Vec<_> = DataType::ALL.into_iter().filter(|ty| *ty != DataType::Bool).collect();
+        let all = GraphConfig { types: TypeSet::of(&types), ..GraphConfig::default() };
+        let config = if seed % 3 == 2 { all } else { GraphConfig::default() };
+        let case = generate_graph(seed, &config);
         let want = case.evaluate(&MachineOptions::default()).unwrap();
         let mut facts = Facts::new();
         if seed % 2 == 0 {

@@ -5,7 +5,7 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::graph::{GraphBuilder, Handle, ProgramGraph};
 use vyre_foundation::ir::Program;
 use vyre_foundation::testing::Rng;
-use vyre_spec::{DeviceProfile, MemoryOrdering};
+use vyre_spec::{DeviceProfile, MemoryOrdering, f16};
 
 use super::{kernels, planned, run, same, shown};
 use crate::fuse::{Facts, Placement, RejectReason, SearchBudget, Step, plan, unfused};
@@ -302,6 +302,38 @@ fn facts_become_constants_and_budgets_end_the_search() {
     assert!(none.rejected.iter().all(|one| one.reason == RejectReason::Budget) && !none.rejected.is_empty());
     let time = SearchBudget { time: Some(std::time::Duration::ZERO), ..SearchBudget::default() };
     assert!(plan(&graph, &profile, &Facts::new(), &time).is_err());
+}
+
+#[test]
+fn truths_and_halves_are_the_same_in_registers() {
+    let narrow = Kernel::build("narrow", |k| {
+        let x = k.read_only::<u32>("x");
+        let (half, odd) = (k.write_only::<f16>("half", x.len()), k.write_only::<bool>("odd", x.len()));
+        k.domain([x.len()], |[i]| {
+            half.store(i, (x.load(i) >> 12).convert::<f16>());
+            odd.store(i, (x.load(i) & 1).eq(1));
+        });
+    })
+    .unwrap();
+    let wide = Kernel::build("wide", |k| {
+        let (half, odd) = (k.read_only::<f16>("half"), k.read_only::<bool>("odd"));
+        let y = k.write_only::<f32>("y", half.len());
+        k.domain([half.len()], |[i]| {
+            let value = half.load(half.len() - 1 - i).convert::<f32>();
+            y.store(i, odd.load(i).select(value * 3.0, value));
+        });
+    })
+    .unwrap();
+    let g = GraphBuilder::new("narrow");
+    let x = g.input::<u32>("x", [g.dim("n")]);
+    let [half, odd] = g.call_many(&narrow, [x]).unwrap();
+    g.output("y", g.call(&wide, [half, odd]).unwrap());
+    g.output("odd", odd);
+    let graph = g.finish().unwrap();
+    let plan = same(&graph, &SIZES);
+    // `x`, `odd` and `y`: nobody needs `half` in memory.
+    assert_eq!(kernels(&plan), 1, "{}", shown(&plan));
+    assert_eq!(plan.programs[0].buffers().len(), 3, "{}", shown(&plan));
 }
 
 /// Random graphs of these programs.
