@@ -1,13 +1,13 @@
 //! Fusion: from a graph of programs to few kernels and little memory.
 //!
-//! [`plan`] makes pairs of kernels one where that is legal and, by the [`cost`] model, pays; [`unfused`] runs one kernel for
+//! [`plan`] makes pairs of kernels one where that is legal and, by the `cost` model, pays; [`unfused`] runs one kernel for
 //! each node. Both give a [`Plan`]: kernels in order, and where values live. Two plans of a graph compute the same, to the
 //! last bit: fusion moves values from memory to registers or shared memory, and computes some of them again, but changes
 //! no operation.
 //!
-//! Each way of making one kernel of two is a file, which says when it is legal: [`inline`], [`merge`], [`epilogue`], [`rows`]. They share
-//! how a body is copied ([`splice`]) and what indices mean ([`form`]), which rests on equal lengths being known to be equal
-//! ([`quantity`]).
+//! Each way of making one kernel of two is a file, which says when it is legal: `inline`, `merge`, `epilogue`, `rows`. They share
+//! how a body is copied (`splice`) and what indices mean (`form`), which rests on equal lengths being known to be equal
+//! (`quantity`).
 
 mod budget;
 mod context;
