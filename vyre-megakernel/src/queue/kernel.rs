@@ -16,7 +16,7 @@
 use vyre_foundation::build::{BuildError, Kernel, Private, ReadOnly, ReadWrite, Val, Var};
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
-use vyre_spec::{FenceScope, MemoryOrdering};
+use vyre_spec::{DataType, FenceScope, MemoryOrdering};
 
 use super::AFTER_CHILDREN;
 use super::layout::{GIVEN_UP, QueueLayout, fault, state, status, word};
@@ -271,9 +271,14 @@ impl<'k> Pass<'k> {
         k.if_(self.load(task, word::STATUS).ne(status::RELEASING), || {
             let opcode = self.load(task, word::OPCODE);
             for n in 0..self.shape.layout.arguments {
-                k.var(names::argument(n), self.load(task, word::ARGUMENTS + n));
+                // What no handler takes is left out by the optimiser.
+                let argument = self.load(task, word::ARGUMENTS + n);
+                k.var(names::argument(n, DataType::U32), argument);
+                k.var(names::argument(n, DataType::I32), argument.bitcast::<i32>());
+                k.var(names::argument(n, DataType::F32), argument.bitcast::<f32>());
             }
-            let kind = k.var(names::FAULT, 0u32);
+            let kind = k.var("queue_fault", 0u32);
+            let trapped = k.var(names::TRAPPED, false);
             let code = k.var(names::CODE, 0u32);
             let address = k.var(names::ADDRESS, 0u32);
             if self.shape.spawns {
@@ -287,6 +292,7 @@ impl<'k> Pass<'k> {
             for n in 0..self.shape.opcodes {
                 k.if_(opcode.eq(n), || k.trap(MARK + n, task));
             }
+            k.if_(trapped.get(), || kind.set(fault::TRAP));
             k.if_(opcode.ge(self.shape.opcodes), || {
                 kind.set(fault::OPCODE);
                 code.set(opcode);

@@ -9,27 +9,25 @@ use vyre_foundation::ir::{
     Arena, Array, Buffer, BufferId, Count, Expr, ExprId, Node, NodeId, ParamId, Place, PrivateId, Program,
     RegionId, VarId, Variable,
 };
-use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp};
-use vyre_spec::{Access, BuiltIn, DataType, Value};
+use vyre_spec::{Access, BuiltIn, Value};
 
 use super::QueueError;
 use super::handler::{Handler, Role, SharedBuffer, Source};
-use super::layout::fault;
 
 /// The code of the first handler's marker.
 pub(super) const MARK: u32 = 0xF17E_0000;
 
 /// Names of the kernel's variables and arrays that handlers use.
 pub(super) mod names {
-    pub(in crate::queue) const FAULT: &str = "queue_fault";
+    pub(in crate::queue) const TRAPPED: &str = "queue_trapped";
     pub(in crate::queue) const CODE: &str = "queue_code";
     pub(in crate::queue) const ADDRESS: &str = "queue_address";
     pub(in crate::queue) const SPAWN: &str = "queue_spawn";
     pub(in crate::queue) const REQUEUE: &str = "queue_requeue";
 
-    /// The variable of an argument.
-    pub(in crate::queue) fn argument(n: u32) -> String {
-        format!("queue_argument{n}")
+    /// The variable of an argument, as a value of a type.
+    pub(in crate::queue) fn argument(n: u32, ty: vyre_spec::DataType) -> String {
+        format!("queue_argument{n}_{}", ty.name())
     }
 }
 
@@ -219,16 +217,12 @@ impl Splicer<'_> {
     ) -> Result<Vec<ExprId>, QueueError> {
         let mut params = Vec::new();
         for (i, param) in handler.program.params().iter().enumerate() {
-            let word = match handler.source(ParamId::new(i as u32)) {
+            params.push(match handler.source(ParamId::new(i as u32)) {
                 Source::Task => task,
                 Source::Argument(n) => {
-                    let var = self.var(&names::argument(n))?;
+                    let var = self.var(&names::argument(n, param.ty))?;
                     self.get(region, var)
                 }
-            };
-            params.push(match param.ty {
-                DataType::U32 => word,
-                ty => self.arena.expr(Expr::Cast(CastOp::Bitcast, ty, word)),
             });
         }
         Ok(params)
@@ -253,23 +247,16 @@ impl Splicer<'_> {
 
     /// Notes a handler's fault, if it is the task's first. `own` is the node that stands for the trap.
     fn trap(&mut self, region: RegionId, code: u32, address: ExprId, own: NodeId) -> Result<(), QueueError> {
-        let [kind, code_of, address_of] =
-            [names::FAULT, names::CODE, names::ADDRESS].map(|name| self.var(name));
-        let (kind, code_of, address_of) = (kind?, code_of?, address_of?);
-        let before = self.get(region, kind);
-        let zero = self.word(0);
-        let is_first = self.arena.expr(Expr::Binary(BinaryOp::Eq, before, zero));
-        let (old_code, old_address) = (self.get(region, code_of), self.get(region, address_of));
-        let mut choose = |new, old| self.arena.expr(Expr::Ternary(TernaryOp::Select, is_first, new, old));
-        let address = choose(address, old_address);
-        let code = {
-            let code = self.arena.expr(Expr::Literal(Value::new(code)));
-            self.arena.expr(Expr::Ternary(TernaryOp::Select, is_first, code, old_code))
-        };
-        let trap = self.word(fault::TRAP);
-        self.arena.push(region, Node::Set { var: kind, value: trap });
-        self.arena.push(region, Node::Set { var: code_of, value: code });
-        self.arena.replace_node(own, Node::Set { var: address_of, value: address });
+        let trapped = self.var(names::TRAPPED)?;
+        let condition = self.get(region, trapped);
+        let (then, otherwise) = (self.arena.region(), self.arena.region());
+        let yes = self.arena.expr(Expr::Literal(Value::new(true)));
+        let code = self.word(code);
+        for (name, value) in [(names::TRAPPED, yes), (names::CODE, code), (names::ADDRESS, address)] {
+            let var = self.var(name)?;
+            self.arena.push(otherwise, Node::Set { var, value });
+        }
+        self.arena.replace_node(own, Node::If { condition, then, otherwise });
         self.arena.place_node(region, own);
         Ok(())
     }
