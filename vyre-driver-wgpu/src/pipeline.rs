@@ -250,7 +250,10 @@ impl WgpuPipeline {
         let own = matches!(self.program.launch(), Launch::Indirect { .. });
         let fits = own && windows.is_empty() || !reads && self.options.is_none();
         if self.plain.schedule().is_none() && fits {
-            return Ok(FormRef::Kept(&self.plain));
+            // A payload's first form may rest on a contract; then it has a guarded one.
+            let [_, guarded, _] = &*self.others;
+            let rests = !self.plain.first().descriptor().contract.is_empty();
+            return Ok(FormRef::Kept(guarded.get().filter(|_| rests).unwrap_or(&self.plain)));
         }
         let Some(options) = &self.options else {
             return Err(BackendError::Config {

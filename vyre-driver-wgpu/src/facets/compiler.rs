@@ -48,13 +48,18 @@ impl TargetCompiler for WgpuTargetCompiler {
         let mut needs = CapabilitySet::EMPTY;
         let mut compiled = Vec::with_capacity(programs.len());
         for program in programs {
-            let mut kernels = Vec::with_capacity(2);
-            for fold_grid in [false, true] {
-                // Whoever runs a payload holds its launches to no contract.
-                let options = CompileOptions { fold_grid, launch_contract: false, ..options.clone() };
+            let mut kernels = Vec::with_capacity(4);
+            let mut rests_on_contract = false;
+            // First the two that a launch may have to keep a contract for; then, if they have one, those for the others.
+            for (launch_contract, fold_grid) in [(true, false), (true, true), (false, false), (false, true)] {
+                if !launch_contract && !rests_on_contract {
+                    break;
+                }
+                let options = CompileOptions { fold_grid, launch_contract, ..options.clone() };
                 let lowered =
                     WgpuProgram::lower(program, profile, &options).map_err(|e| e.on(&profile.name))?;
                 let descriptor = &lowered.descriptor;
+                rests_on_contract |= !descriptor.contract.is_empty();
                 needs = descriptor.needs.iter().fold(needs, CapabilitySet::with);
                 needs = needs.with_if(Capability::Immediates, descriptor.launch.immediates);
                 kernels.push(kernel(format, &lowered, profile)?);

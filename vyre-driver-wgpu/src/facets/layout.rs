@@ -50,6 +50,7 @@ pub(super) fn encode(kernel: &KernelDescriptor) -> Result<Vec<u8>, &'static str>
         out.u8(tag);
         out.u32(id);
     }
+    out.string(&kernel.contract.to_bytes());
     Ok(out.0)
 }
 
@@ -62,7 +63,7 @@ pub(super) fn decode(
 ) -> Result<VerifiedKernel, String> {
     let mut reader = Reader::new(bytes);
     let outline = read(&mut reader, program).map_err(|error| format!("in its layout, {error}"))?;
-    let Outline { grid, bindings, launch } = outline;
+    let Outline { grid, bindings, launch, contract } = outline;
     let kernel = KernelDescriptor {
         name: entry_point.to_owned(),
         workgroup_size,
@@ -76,7 +77,7 @@ pub(super) fn decode(
         insts: Vec::new(),
         blocks: vec![Vec::new()],
         unguarded: BTreeMap::new(),
-        contract: Contract::default(),
+        contract,
         needs: CapabilitySet::EMPTY,
         notes: Vec::new(),
         strict_float: false,
@@ -93,6 +94,7 @@ struct Outline {
     grid: GridRule,
     bindings: Vec<Binding>,
     launch: LaunchData,
+    contract: Contract,
 }
 
 fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecError> {
@@ -148,7 +150,11 @@ fn read(reader: &mut Reader<'_>, program: &Program) -> Result<Outline, CodecErro
             _ => return malformed(at, "launch data of nothing"),
         });
     }
-    Ok(Outline { grid, bindings, launch: LaunchData { fields, immediates } })
+    let at = reader.at();
+    let Some(contract) = Contract::from_bytes(reader.string()?, program) else {
+        return malformed(at, "a contract of nothing");
+    };
+    Ok(Outline { grid, bindings, launch: LaunchData { fields, immediates }, contract })
 }
 
 /// Whether a kernel may stand for the program: it launches the same way, and writes no buffer that the program

@@ -101,29 +101,37 @@ fn pipeline(
     let program = wire::decode(&payload.program).map_err(|source| PayloadError::Wire { index, source })?;
     let program = vyre_driver::checked(&program)?;
     let refuse = |kernel, why| BackendError::from(PayloadError::Kernel { program: index, kernel, why });
-    let [plain, folded] = payload.kernels.as_slice() else {
-        return Err(refuse(0, format!("there are {} kernels, not 2", payload.kernels.len())));
-    };
-    let mut made = Vec::with_capacity(2);
-    for (number, kernel) in [plain, folded].into_iter().enumerate() {
-        let outline = outline(kernel, number == 1, &program).map_err(|why| refuse(number, why))?;
+    if ![2, 4].contains(&payload.kernels.len()) {
+        return Err(refuse(0, format!("there are {} kernels, not 2 or 4", payload.kernels.len())));
+    }
+    let mut made = Vec::with_capacity(4);
+    for (number, kernel) in payload.kernels.iter().enumerate() {
+        let outline = outline(kernel, number % 2 == 1, &program).map_err(|why| refuse(number, why))?;
+        // The last two are for launches that break the contract of the first two.
+        let may_rest = payload.kernels.len() == 4 && number < 2;
+        if !may_rest && !outline.contract.is_empty() {
+            return Err(refuse(number, "it rests on a contract, and no other stands in for it".to_owned()));
+        }
         let kernel = build(core, &program, &outline, kernel, format).map_err(|error| match error {
             // What wgpu says of code from elsewhere is about the code.
             BackendError::Driver { message, .. } if format == Format::CheckedNaga => refuse(number, message),
             other => other,
         })?;
-        made.push(Compiled::new(kernel, outline));
+        made.push(OnceLock::from(Form::one(Compiled::new(kernel, outline))));
     }
-    let (Some(folded), Some(plain)) = (made.pop(), made.pop()) else {
+    let mut made = made.into_iter();
+    let (plain, folded) = (made.next().and_then(OnceLock::into_inner), made.next().unwrap_or_default());
+    let Some(plain) = plain else {
         return Err(refuse(0, "it has no code".to_owned()));
     };
+    let (guarded, both) = (made.next().unwrap_or_default(), made.next().unwrap_or_default());
     Ok(Arc::new(WgpuPipeline {
         owner: core.lasting.owner,
         generation: core.generation.number,
         program,
         options: None,
-        plain: Arc::new(Form::one(plain)),
-        others: Arc::new([OnceLock::from(Form::one(folded)), OnceLock::new(), OnceLock::new()]),
+        plain: Arc::new(plain),
+        others: Arc::new([folded, guarded, both]),
         indirect: Arc::default(),
         windowed: Arc::default(),
         steady: Arc::default(),

@@ -97,6 +97,56 @@ fn payloads_round_trip_in_every_format_trusted_and_not() {
     }
 }
 
+/// `y[i + by] += x[i]`: in bounds only where `by` and the lengths are so.
+fn shifted() -> Checked<Program> {
+    Kernel::build("shifted", |k| {
+        let by = k.param::<u32>("by");
+        let x = k.read_only::<u32>("x");
+        let y = k.read_write::<u32>("y");
+        k.domain([x.len()], |[i]| y.store(i + by, y.load(i + by) + x.load(i)));
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_payload_has_kernels_for_launches_that_break_its_contract() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let compiler = facets().target_compiler().unwrap();
+    for format in formats(&backend) {
+        let options = CompileOptions::default();
+        let payload = compiler.compile_as(format, &[shifted()], backend.profile(), &options).unwrap();
+        assert_eq!(payload.programs[0].kernels.len(), 4);
+        let pipeline = materialize(&backend, &payload, None).unwrap();
+        for (by, want) in [
+            (0, [11, 22, 33, 40]),
+            (1, [10, 21, 32, 43]),
+            (3, [10, 20, 30, 41]),
+            (u32::MAX, [12, 23, 30, 40]),
+        ] {
+            let (x, y) = (words(&[1, 2, 3]), words(&[10, 20, 30, 40]));
+            let mut list = CommandList::new();
+            let (input, output) = (list.transient(12), list.transient(16));
+            list.upload(input, 0, &x);
+            list.upload(output, 0, &y);
+            let params = Params::new().with("by", Value::new(by));
+            let bindings = vec![Binding { buffer: input, len: 12 }, Binding { buffer: output, len: 16 }];
+            let run = DispatchCommand::with(Arc::clone(&pipeline), bindings, params, None);
+            list.push(Command::Dispatch(run));
+            list.read(Span { buffer: output, offset: 0, len: 16 });
+            let got = backend.submit(&list).unwrap().wait(None).unwrap();
+            assert_eq!(got, [words(&want)], "{format}, by {by}");
+        }
+        // Without those, the others are not let in.
+        let mut fewer = payload;
+        fewer.programs[0].kernels.truncate(2);
+        let error = materialize(&backend, &fewer, Some(&PayloadKey::new([0; 32])));
+        assert_eq!(error.unwrap_err(), PayloadError::NoMac.into());
+        let sealed = fewer.sealed(&PayloadKey::new([0; 32]));
+        let error = materialize(&backend, &sealed, Some(&PayloadKey::new([0; 32]))).unwrap_err();
+        assert!(error.to_string().contains("no other stands in for it"), "{error}");
+    }
+}
+
 #[test]
 fn a_key_decides_alone() {
     let backend = WgpuBackend::acquire().unwrap();

@@ -3,6 +3,7 @@
 //! A driver evaluates them on the host for each launch, in exact arithmetic; where one fails it uses the
 //! kernel that was lowered without them.
 
+mod bytes;
 pub(crate) mod poly;
 
 use vyre_foundation::launch::ResolvedLaunch;

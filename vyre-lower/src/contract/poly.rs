@@ -30,8 +30,8 @@ type AtomId = u32;
 /// A product of up to [`DEGREE`] atoms, in order; unused places hold [`NONE`].
 type Monomial = [AtomId; DEGREE];
 
-const DEGREE: usize = 3;
-const NONE: AtomId = AtomId::MAX;
+pub(super) const DEGREE: usize = 3;
+pub(super) const NONE: AtomId = AtomId::MAX;
 
 /// Terms of a polynomial, at most. More than that is not worth knowing.
 const MOST_TERMS: usize = 10;
@@ -49,7 +49,7 @@ pub(crate) const ANYTHING: Interval = (i128::MIN, i128::MAX);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Poly {
     pub(crate) constant: i128,
-    terms: Vec<(Monomial, i128)>,
+    pub(super) terms: Vec<(Monomial, i128)>,
 }
 
 impl From<i128> for Poly {
