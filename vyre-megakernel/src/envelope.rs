@@ -21,7 +21,7 @@ use vyre_driver::{
     BackendError, BackendRegistration, PayloadError, PayloadKey, ProfileDigest, TargetPayload,
 };
 use vyre_foundation::wire;
-use vyre_spec::DeviceProfile;
+use vyre_spec::{CompileOptions, DeviceProfile};
 
 use crate::{Artifact, ArtifactError};
 
@@ -177,11 +177,13 @@ impl ArtifactEnvelope {
             return Err(AttachError::Profile { given, artifact });
         }
         let formats = compiler.formats(profile);
+        // Sessions hold each launch to the contract that a kernel rests on, or take a guarded one.
+        let options = CompileOptions { launch_contract: true, ..self.artifact.options().clone() };
         let mut refusal = None;
         let mut attached = 0;
         for &format in &formats {
             let programs = self.artifact.programs();
-            match compiler.compile_as(format, programs, profile, self.artifact.options()) {
+            match compiler.compile_as(format, programs, profile, &options) {
                 Ok(payload) => {
                     self = self.with_payload(payload)?;
                     attached += 1;

@@ -49,20 +49,24 @@ impl TargetCompiler for WgpuTargetCompiler {
         let mut compiled = Vec::with_capacity(programs.len());
         for program in programs {
             let mut kernels = Vec::with_capacity(4);
-            let mut rests_on_contract = false;
-            // First the two that a launch may have to keep a contract for; then, if they have one, those for the others.
-            for (launch_contract, fold_grid) in [(true, false), (true, true), (false, false), (false, true)] {
-                if !launch_contract && !rests_on_contract {
+            // Where they are asked for, first the kernels that may rest on a launch contract; then, if they do, guarded
+            // ones for launches that break it.
+            let rounds: &[bool] = if options.launch_contract { &[true, false] } else { &[false] };
+            let mut are_more_needed = true;
+            for &launch_contract in rounds {
+                if !std::mem::take(&mut are_more_needed) {
                     break;
                 }
-                let options = CompileOptions { fold_grid, launch_contract, ..options.clone() };
-                let lowered =
-                    WgpuProgram::lower(program, profile, &options).map_err(|e| e.on(&profile.name))?;
-                let descriptor = &lowered.descriptor;
-                rests_on_contract |= !descriptor.contract.is_empty();
-                needs = descriptor.needs.iter().fold(needs, CapabilitySet::with);
-                needs = needs.with_if(Capability::Immediates, descriptor.launch.immediates);
-                kernels.push(kernel(format, &lowered, profile)?);
+                for fold_grid in [false, true] {
+                    let options = CompileOptions { fold_grid, launch_contract, ..options.clone() };
+                    let lowered =
+                        WgpuProgram::lower(program, profile, &options).map_err(|e| e.on(&profile.name))?;
+                    let descriptor = &lowered.descriptor;
+                    are_more_needed |= !descriptor.contract.is_empty();
+                    needs = descriptor.needs.iter().fold(needs, CapabilitySet::with);
+                    needs = needs.with_if(Capability::Immediates, descriptor.launch.immediates);
+                    kernels.push(kernel(format, &lowered, profile)?);
+                }
             }
             compiled.push(PayloadProgram { program: wire::encode(program), kernels });
         }

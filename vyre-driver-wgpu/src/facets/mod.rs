@@ -9,8 +9,8 @@
 //!   text form rather than naga's own structures, because its reader is made for input that nobody vouches for:
 //!   it limits nesting and cannot build what its types exclude.
 //!
-//! A program has two kernels: one for grids that fit the device's per-axis limit, one for those that are folded. If these
-//! rest on a launch contract, two more follow for launches that break it.
+//! A program has two kernels: one for grids that fit the device's per-axis limit, one for those that are folded. Where
+//! `launch_contract` asks for kernels that rest on one, and they do, two more follow for launches that break it.
 
 mod compiler;
 mod layout;

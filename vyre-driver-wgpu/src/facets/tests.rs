@@ -113,9 +113,12 @@ fn a_payload_has_kernels_for_launches_that_break_its_contract() {
     let backend = WgpuBackend::acquire().unwrap();
     let compiler = facets().target_compiler().unwrap();
     for format in formats(&backend) {
-        let options = CompileOptions::default();
+        let options = CompileOptions { launch_contract: true, ..CompileOptions::default() };
         let payload = compiler.compile_as(format, &[shifted()], backend.profile(), &options).unwrap();
         assert_eq!(payload.programs[0].kernels.len(), 4);
+        let guarded = CompileOptions::default();
+        let guarded = compiler.compile_as(format, &[shifted()], backend.profile(), &guarded).unwrap();
+        assert_eq!(guarded.programs[0].kernels, payload.programs[0].kernels[2..]);
         let pipeline = materialize(&backend, &payload, None).unwrap();
         for (by, want) in [
             (0, [11, 22, 33, 40]),

@@ -21,7 +21,8 @@ pub trait TargetCompiler: Send + Sync + fmt::Debug {
     /// The formats that a device of this profile takes, best first. Empty if it takes none.
     fn formats(&self, profile: &DeviceProfile) -> Vec<&'static str>;
 
-    /// Compiles programs to one of [`Self::formats`]. The same arguments give the same bytes.
+    /// Compiles programs to one of [`Self::formats`]. The same arguments give the same bytes. With `launch_contract`,
+    /// there may be kernels that rest on a contract, each with a guarded one for launches that break it.
     ///
     /// # Errors
     /// [`PayloadError::Format`] for a format that the device does not take, or [`BackendError::Unsupported`]
