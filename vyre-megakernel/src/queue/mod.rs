@@ -53,6 +53,7 @@
 //! is on wgpu: a pass ends by itself and the next one continues.
 
 mod check;
+mod compiler;
 mod graph;
 mod handler;
 mod host;
@@ -65,8 +66,9 @@ mod tests;
 pub mod trial;
 
 pub use check::{CheckedTasks, TaskFinding};
+pub use compiler::QueueCompiler;
 pub use graph::{Opcode, TaskGraph, TaskId};
 pub use handler::{AFTER_CHILDREN, AGAIN, HandlerError, REQUEUE, SPAWN, SharedBuffer, TASK};
-pub use host::{QueueCompiler, QueueOptions, WorkQueue};
+pub use host::{QueueOptions, WorkQueue};
 pub use layout::{MAX_TASKS, QueueLayout};
 pub use report::{Counts, Fault, QueueError, QueueReport, TaskFault, TaskGraphError};
