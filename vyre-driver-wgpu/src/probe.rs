@@ -20,7 +20,9 @@ use crate::profile::profile_of;
 use crate::{compile, exec};
 
 /// The probed values, one word each.
-const RESULTS: usize = 10 + HALVES.len();
+const RESULTS: usize = FIRST_HALF as usize + HALVES.len();
+/// The first of the rounded halves.
+const FIRST_HALF: u32 = 14;
 /// Numbers to round to f16, as bits of f32, and what they become: a tie to even below and above, the least that
 /// overflows and the greatest that does not, subnormals, a tie of them, infinity and a NaN.
 const HALVES: [(u32, u32); 9] = [
@@ -34,6 +36,8 @@ const HALVES: [(u32, u32); 9] = [
     (0x7F80_0000, 0x7F80_0000),
     (0x7FC0_0000, 0x7FC0_0000),
 ];
+/// The infinite one of them.
+const INFINITE: u32 = 7;
 /// More trips than the drivers that limit loops allow.
 const TRIPS: u32 = 70_000;
 /// The kernel takes milliseconds.
@@ -101,9 +105,16 @@ fn program() -> Result<Checked<Program>, BackendError> {
             let kept = special.map(|x| x.is_nan()).into_iter().fold(k.lit(true), |all, x| all & x);
             let poles = minus_zero.log().is_inf() & minus_zero.log2().is_inf();
             out.store(9_u32, (kept & poles).convert::<u32>());
+            // Ops on literals, as the driver's compiler folds them.
+            let lowest = k.lit(f32::INFINITY).clamp(0.0, k.lit(-0.1f32).trunc());
+            out.store(10_u32, k.lit(0.0f32).min(lowest).bitcast::<u32>());
+            out.store(11_u32, (-k.lit(f32::INFINITY)).round().is_finite().convert::<u32>());
+            out.store(12_u32, (k.lit(0.0f32) + (-(minus_zero * minus_zero)).round()).bitcast::<u32>());
+            let infinity = x.load(8 + INFINITE).round();
+            out.store(13_u32, infinity.is_finite().convert::<u32>());
             for i in 0..HALVES.len() as u32 {
                 let rounded = x.load(8 + i).convert::<f16>().convert::<f32>();
-                out.store(10 + i, rounded.bitcast::<u32>());
+                out.store(FIRST_HALF + i, rounded.bitcast::<u32>());
             }
         });
     });
@@ -142,7 +153,23 @@ fn run(generation: &Arc<Generation>) -> Result<[u32; RESULTS], BackendError> {
 
 /// Compares the results with IEEE 754 and with the full number of trips.
 fn judge(results: [u32; RESULTS]) -> Quirks {
-    let [nan, zero, fused, half, doubled, count, state, same, quotient, special, halves @ ..] = results;
+    let [
+        nan,
+        zero,
+        fused,
+        half,
+        doubled,
+        count,
+        state,
+        same,
+        quotient,
+        special,
+        least_zero,
+        finite,
+        sum,
+        whole,
+        halves @ ..,
+    ] = results;
     let [_, _, a, minus_aa, least, subnormal, ..] = inputs();
     // A NaN's payload is left open.
     let is_half = |(&got, (_, want)): (&u32, (u32, u32))| {
@@ -152,7 +179,7 @@ fn judge(results: [u32; RESULTS]) -> Quirks {
     Quirks {
         // A driver that ends loops early ends them together; one that miscounts is trusted with none.
         max_loop_iterations: (!all_trips).then_some(if state == advance(count) { count } else { 0 }),
-        folds_literal_zero: !f32::from_bits(nan).is_nan() || zero != 0,
+        folds_floats: !f32::from_bits(nan).is_nan() || [zero, least_zero, finite, sum, whole] != [0; 5],
         splits_fma: fused != a.mul_add(a, minus_aa).to_bits(),
         folds_self_comparison: same != 0,
         loses_large_divisors: quotient == 0,
@@ -175,8 +202,22 @@ mod tests {
     /// What a device without quirks gives: worked out from the inputs' bits, the quotient in double precision.
     fn ideal() -> [u32; RESULTS] {
         // fma: (1 + 2^-23)² − (1 + 2^-22) = 2^-46. Half of the least normal is 2^-127; 3 + 3 = 6 quanta.
-        let first =
-            [0x7FC0_0000, 0, (127 - 46) << 23, 0x0040_0000, 6, TRIPS, advance(TRIPS), 0, 0x3149_F2CB, 1];
+        let first = [
+            0x7FC0_0000,
+            0,
+            (127 - 46) << 23,
+            0x0040_0000,
+            6,
+            TRIPS,
+            advance(TRIPS),
+            0,
+            0x3149_F2CB,
+            1,
+            0,
+            0,
+            0,
+            0,
+        ];
         let mut results = [0; RESULTS];
         let halves = HALVES.into_iter().map(|(_, want)| want);
         for (slot, word) in results.iter_mut().zip(first.into_iter().chain(halves)) {
@@ -218,15 +259,18 @@ mod tests {
             judge(results)
         };
         let none = Quirks::default();
-        assert_eq!(with(&[(0, 0)]), Quirks { folds_literal_zero: true, ..none });
-        assert_eq!(with(&[(1, 0x8000_0000)]), Quirks { folds_literal_zero: true, ..none });
+        assert_eq!(with(&[(0, 0)]), Quirks { folds_floats: true, ..none });
+        assert_eq!(with(&[(1, 0x8000_0000)]), Quirks { folds_floats: true, ..none });
         assert_eq!(with(&[(2, 0)]), Quirks { splits_fma: true, ..none });
         assert_eq!(with(&[(3, 0)]), Quirks { flushes_subnormals: true, ..none });
         assert_eq!(with(&[(4, 0)]), Quirks { flushes_subnormals: true, ..none });
         assert_eq!(with(&[(7, 1)]), Quirks { folds_self_comparison: true, ..none });
         assert_eq!(with(&[(9, 0)]), Quirks { loses_special_values: true, ..none });
-        assert_eq!(with(&[(11, 0x3F80_2000)]), Quirks { loses_halves: true, ..none });
-        assert_eq!(with(&[(14, 0)]), Quirks { loses_halves: true, ..none });
+        for folded in 10..14 {
+            assert_eq!(with(&[(folded, 0x8000_0000)]), Quirks { folds_floats: true, ..none });
+        }
+        assert_eq!(with(&[(15, 0x3F80_2000)]), Quirks { loses_halves: true, ..none });
+        assert_eq!(with(&[(18, 0)]), Quirks { loses_halves: true, ..none });
         assert_eq!(with(&[(8, 0)]), Quirks { loses_large_divisors: true, ..none });
         let early = [(5, 65_535), (6, advance(65_535))];
         assert_eq!(with(&early), Quirks { max_loop_iterations: Some(65_535), ..none });

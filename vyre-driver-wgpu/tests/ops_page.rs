@@ -73,7 +73,7 @@ fn device(without: Option<Capability>, quirks: Quirks) -> DeviceProfile {
 fn faults() -> [(&'static str, Quirks); 5] {
     let none = Quirks::default();
     [
-        ("folds_literal_zero", Quirks { folds_literal_zero: true, ..none }),
+        ("folds_floats", Quirks { folds_floats: true, ..none }),
         ("splits_fma", Quirks { splits_fma: true, ..none }),
         ("folds_self_comparison", Quirks { folds_self_comparison: true, ..none }),
         ("loses_large_divisors", Quirks { loses_large_divisors: true, ..none }),

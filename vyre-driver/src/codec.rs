@@ -44,7 +44,7 @@ impl ProfileDigest {
             quirks:
                 Quirks {
                     max_loop_iterations,
-                    folds_literal_zero,
+                    folds_floats,
                     splits_fma,
                     folds_self_comparison,
                     loses_large_divisors,
@@ -69,7 +69,7 @@ impl ProfileDigest {
         }
         for flag in [
             is_software,
-            folds_literal_zero,
+            folds_floats,
             splits_fma,
             folds_self_comparison,
             loses_large_divisors,

@@ -78,7 +78,7 @@ fn profile() -> DeviceProfile {
     profile.capabilities = profile.capabilities.with(Capability::Immediates);
     profile.quirks = Quirks {
         max_loop_iterations: Some(65_535),
-        folds_literal_zero: true,
+        folds_floats: true,
         splits_fma: true,
         ..Quirks::default()
     };

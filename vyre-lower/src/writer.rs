@@ -13,6 +13,9 @@ use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op, Plac
 /// body and so dominates everything; each is made once.
 pub(crate) struct Writer {
     pub(crate) quirks: Quirks,
+    /// Whether the program orders 64-bit integers, so that a driver may take sums and differences that it chooses
+    /// between for saturating ones.
+    pub(crate) orders_wide: bool,
     /// The first op that no legalisation rule gives this device.
     pub(crate) refused: Option<Refusal>,
     /// The lanes of a subgroup, if the device has them.
@@ -59,6 +62,7 @@ impl Writer {
         let multi_dimensional = workgroup_size[1] > 1 || workgroup_size[2] > 1;
         Self {
             quirks: profile.quirks,
+            orders_wide: false,
             refused: None,
             subgroup_size: profile.subgroup_size,
             lanes: profile.subgroup_size.filter(|_| multi_dimensional),
@@ -216,22 +220,21 @@ impl Writer {
         self.constant(Value::from_bits(ty, bits))
     }
 
-    /// A literal of the program, as a device type. A float zero or infinity that the driver folds arithmetic
-    /// with wrongly comes from launch data.
+    /// A literal of the program, as a device type. A float zero, infinity or NaN that the driver folds ops on
+    /// wrongly comes from launch data.
     pub(crate) fn literal(&mut self, value: Value) -> InstId {
         let folded = value.as_f64().is_some_and(|x| {
-            (x == 0.0 && self.quirks.folds_literal_zero)
+            (self.quirks.folds_floats && (x == 0.0 || !x.is_finite()))
                 || (x.is_infinite() && self.quirks.loses_large_divisors)
         });
         if !folded {
             return self.constant(value);
         }
         let bits = bits_of(value.ty());
-        let zero = self.launch(LaunchField::Zero, DataType::U32);
-        let sign = self.bits(bits, value.bits());
+        let zero = self.hidden_zero(bits);
+        let known = self.bits(bits, value.bits());
         self.in_prelude(|w| {
-            let zero = if bits == DataType::U32 { zero } else { w.cast(CastOp::Convert, bits, zero) };
-            let bits = w.raw(BinaryOp::BitOr, zero, sign);
+            let bits = w.raw(BinaryOp::BitOr, zero, known);
             w.cast(CastOp::Bitcast, value.ty(), bits)
         })
     }
@@ -239,16 +242,28 @@ impl Writer {
     /// An integer whose value the driver cannot work out where it folds arithmetic with float zeros wrongly:
     /// what is converted from it might be such a zero.
     pub(crate) fn concealed(&mut self, a: InstId) -> InstId {
-        if !self.quirks.folds_literal_zero {
-            return a;
-        }
-        let (ty, bits) = (self.ty(a), bits_of(self.ty(a)));
-        let zero = self.launch(LaunchField::Zero, DataType::U32);
-        let zero = self.in_prelude(|w| {
-            let zero = if bits == DataType::U32 { zero } else { w.cast(CastOp::Convert, bits, zero) };
-            if bits == ty { zero } else { w.cast(CastOp::Bitcast, ty, zero) }
-        });
+        if self.quirks.folds_floats { self.veiled(a) } else { a }
+    }
+
+    /// An integer that is the given one, which the driver cannot know.
+    pub(crate) fn veiled(&mut self, a: InstId) -> InstId {
+        let ty = self.ty(a);
+        let zero = self.hidden_zero(bits_of(ty));
+        let zero = self.in_prelude(|w| w.bitcast(ty, zero));
         self.raw(BinaryOp::BitOr, a, zero)
+    }
+
+    /// A zero of type U32 or U64 in whose bits, all of them, the driver sees none that is known.
+    fn hidden_zero(&mut self, ty: DataType) -> InstId {
+        let zero = self.launch(LaunchField::Zero, DataType::U32);
+        if ty == DataType::U32 {
+            return zero;
+        }
+        self.in_prelude(|w| {
+            let low = w.cast(CastOp::Convert, ty, zero);
+            let high = w.raw_lit(BinaryOp::Shl, low, 32u32);
+            w.raw(BinaryOp::BitOr, low, high)
+        })
     }
 
     /// Records that the device cannot run an op, and gives a value that stands for its result.

@@ -110,8 +110,9 @@ pub struct Quirks {
     /// The driver ends all loops of an invocation together, silently, after this many iterations.
     /// The count is shared by the lanes of a subgroup.
     pub max_loop_iterations: Option<u32>,
-    /// The driver folds arithmetic with literal float zeros against IEEE 754.
-    pub folds_literal_zero: bool,
+    /// The driver folds float ops against IEEE 754 where it knows something of an operand: a literal zero, infinity
+    /// or NaN, or that it was rounded to a whole number.
+    pub folds_floats: bool,
     /// The driver's fused multiply-add rounds twice.
     pub splits_fma: bool,
     /// The driver takes a float for equal to itself even where it is NaN.

@@ -115,7 +115,7 @@ mod tests {
             DeviceProfile { max_immediate_bytes: 7, ..base() },
             quirks(|quirks| quirks.max_loop_iterations = Some(0)),
             quirks(|quirks| quirks.max_loop_iterations = Some(65_535)),
-            quirks(|quirks| quirks.folds_literal_zero = true),
+            quirks(|quirks| quirks.folds_floats = true),
             quirks(|quirks| quirks.splits_fma = true),
             quirks(|quirks| quirks.folds_self_comparison = true),
             quirks(|quirks| quirks.loses_large_divisors = true),

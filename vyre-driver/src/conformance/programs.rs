@@ -1,6 +1,7 @@
 //! Random programs: the backend against the reference machine, optimised and not.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use vyre_foundation::machine::{MachineError, MachineOptions, Outcome, TrapRecord};
 use vyre_foundation::testing::{GenConfig, GeneratedCase, generate, shrink};
@@ -12,6 +13,9 @@ use crate::{BackendError, VyreBackend};
 
 /// Failures after which no more programs are run: each is shrunk, which takes many runs.
 const ENOUGH: usize = 6;
+
+/// How long a failure is made smaller: a driver may take long for each program.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs the programs of these seeds, optimised and not, and some in every form. A failure is shrunk, and its message holds the
 /// program's text.
@@ -65,12 +69,13 @@ pub fn show(case: &GeneratedCase) -> String {
 
 /// A failure as small as it gets.
 fn shrunk(backend: &dyn VyreBackend, case: GeneratedCase, form: Form, first: String) -> Failure {
+    let begun = Instant::now();
     let judge = |case: &GeneratedCase| match compare(backend, case, form, &expected(case)) {
         Err(Wrong::Different(message)) => Some(message),
         _ => None,
     };
     let seed = case.seed;
-    let small = shrink(case, &mut |case| judge(case).is_some());
+    let small = shrink(case, &mut |case| begun.elapsed() < PATIENCE && judge(case).is_some());
     Failure {
         case: format!("seed {seed}, {}", form.name()),
         message: format!("{}\n{}", judge(&small).unwrap_or(first), show(&small),),
@@ -141,7 +146,12 @@ fn compare(
         Ok(outcome) => outcome,
         Err(error) => return different(format!("the reference machine fails: {error}")),
     };
-    match (form.run(backend, case), &want.trap) {
+    let got = form.run(backend, case);
+    if matches!(got, Err(BackendError::DeviceLost { .. })) {
+        // So that the next program, or a smaller one, finds a device. What remains lost fails there.
+        let _ = backend.try_recover();
+    }
+    match (got, &want.trap) {
         (Ok(got), None) => match case.compare(Comparison::EXACT, &want.outputs, &got) {
             Ok(()) => Ok(got.iter().map(|bytes| bytes.len() as u64).sum()),
             Err((buffer, mismatch)) => different(format!("output `{buffer}`: {mismatch:?}")),

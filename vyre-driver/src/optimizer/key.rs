@@ -61,7 +61,7 @@ mod tests {
             |p| p.is_software = !p.is_software,
             |p| p.capabilities = p.capabilities.with(Capability::Immediates),
             |p| p.quirks.max_loop_iterations = Some(7),
-            |p| p.quirks.folds_literal_zero = true,
+            |p| p.quirks.folds_floats = true,
             |p| p.quirks.splits_fma = true,
             |p| p.quirks.folds_self_comparison = true,
             |p| p.quirks.loses_large_divisors = true,

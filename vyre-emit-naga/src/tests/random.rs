@@ -16,7 +16,7 @@ fn profiles() -> [DeviceProfile; 3] {
         DeviceProfile { capabilities: CapabilitySet::EMPTY.with(Capability::Subgroup), ..reference.clone() };
     let quirks = Quirks {
         max_loop_iterations: Some(1 << 20),
-        folds_literal_zero: true,
+        folds_floats: true,
         splits_fma: true,
         folds_self_comparison: true,
         loses_large_divisors: true,

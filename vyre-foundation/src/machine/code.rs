@@ -139,10 +139,11 @@ pub(super) enum Instr {
         dst: Reg,
         modify: u32,
     },
-    /// Notes whether a float is subnormal.
+    /// Notes whether a float is subnormal, or parts of it may have been.
     Watch {
         ty: DataType,
         a: Reg,
+        parts: bool,
     },
     /// Parts the lanes; goes to `otherwise`, which is an `Else` or an `EndIf`, if none takes the first arm.
     If {

@@ -4,6 +4,7 @@
 //! reads: it is total, so computing it early is sound, and loop invariants leave their loops by
 //! themselves. What reads neither node nor invocation is computed here, once.
 
+use vyre_spec::ops::TernaryOp;
 use vyre_spec::{BuiltIn, DataType, MemoryOrdering, Value};
 
 use super::MachineError;
@@ -246,9 +247,9 @@ impl<'p> Compiler<'p> {
             self.emit(site, instr);
             if self.watch {
                 for watched in expr.operands().chain([id]) {
-                    let ty = self.type_of(watched);
+                    let (ty, parts) = (self.type_of(watched), watched == id && has_parts(expr));
                     if ty.is_float() {
-                        self.emit(site, Instr::Watch { ty, a: self.expr_reg(watched) });
+                        self.emit(site, Instr::Watch { ty, a: self.expr_reg(watched), parts });
                     }
                 }
             }
@@ -257,10 +258,10 @@ impl<'p> Compiler<'p> {
     }
 
     /// Whether an op that the launch fixes takes or gives a subnormal.
-    fn meets_subnormal(&self, id: ExprId, expr: &Expr, value: u64) -> bool {
-        let subnormal = |id, bits| Value::from_bits(self.type_of(id), bits).is_subnormal();
-        let operand = |e: ExprId| subnormal(e, self.code.template[self.expr_reg(e) as usize]);
-        subnormal(id, value) || expr.operands().any(operand)
+    fn meets_subnormal(&self, id: ExprId, expr: &Expr, bits: u64) -> bool {
+        let value = |id, bits| Value::from_bits(self.type_of(id), bits);
+        let operand = |e: ExprId| value(e, self.code.template[self.expr_reg(e) as usize]).is_subnormal();
+        meets(value(id, bits), has_parts(expr)) || expr.operands().any(operand)
     }
 
     /// Points instructions at the next one.
@@ -493,4 +494,18 @@ impl<'p> Compiler<'p> {
             Place::Private(id) => (Space::Private, buffers + shared + id.raw()),
         }
     }
+}
+
+/// Whether the op rounds parts of its result, which may be flushed where they are subnormal.
+fn has_parts(expr: &Expr) -> bool {
+    matches!(expr, Expr::Ternary(TernaryOp::Mix, ..))
+}
+
+/// Whether a value is subnormal, or so small that a part of it may have been.
+pub(super) fn meets(value: Value, parts: bool) -> bool {
+    let Some(format) = value.ty().float_format() else { return false };
+    // An exponent above that of the least normal by the digits of a fraction.
+    let room = if parts { u64::from(format.fraction_bits) << format.fraction_bits } else { 0 };
+    let magnitude = format.magnitude(value.bits());
+    magnitude != 0 && magnitude < format.least_normal() + room
 }

@@ -5,6 +5,7 @@ use vyre_spec::Value;
 use super::TrapRecord;
 use super::bank::Bank;
 use super::code::{Code, Instr};
+use super::compile::meets;
 use super::group::Intervals;
 use super::memory::Buffers;
 use super::observe::Observer;
@@ -114,10 +115,10 @@ impl Machine<'_> {
                 Instr::Atomic { spot, dst, modify } => {
                     self.atomic(*pc, spot, dst, modify, team, around, thread);
                 }
-                Instr::Watch { ty, a } => {
+                Instr::Watch { ty, a, parts } => {
                     let a = bank.column(a, team.span);
                     let mut met = false;
-                    team.active.for_each(|lane| met |= Value::from_bits(ty, a[lane]).is_subnormal());
+                    team.active.for_each(|lane| met |= meets(Value::from_bits(ty, a[lane]), parts));
                     thread.subnormals |= met;
                 }
                 Instr::If { condition, otherwise } => {

@@ -28,6 +28,8 @@ fn bits(w: &mut Writer, a: InstId) -> InstId {
 fn magnitude(w: &mut Writer, a: InstId) -> InstId {
     let sign = format(w, a).sign();
     let bits = bits(w, a);
+    // Else the driver that folds floats takes what it rounds to a whole number for finite.
+    let bits = w.concealed(bits);
     w.raw_bits(BinaryOp::BitAnd, bits, sign - 1)
 }
 
@@ -89,6 +91,17 @@ pub(super) fn sign(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> Ins
         return w.bitcast(float, chosen);
     }
     let device = w.ty(a);
+    if device == DataType::I64 {
+        // Without comparisons: NVIDIA's compiler (580) fails on choices by the order of a 64-bit integer and zero
+        // in kernels that convert floats to such integers.
+        let below = w.raw_lit(BinaryOp::Shr, a, 63u32);
+        let zero = w.bits(DataType::U64, 0);
+        let bits = w.bitcast(DataType::U64, a);
+        let negated = w.raw(BinaryOp::Sub, zero, bits);
+        let above = w.raw_lit(BinaryOp::Shr, negated, 63u32);
+        let above = w.bitcast(DataType::I64, above);
+        return w.raw(BinaryOp::BitOr, below, above);
+    }
     let (one, zero, minus_one) = (w.bits(device, 1), w.bits(device, 0), w.bits(device, u64::MAX));
     let below = w.raw(BinaryOp::Lt, a, zero);
     let other = w.select(below, minus_one, zero);
@@ -218,7 +231,8 @@ fn chosen(w: &mut Writer, op: BinaryOp, test: BinaryOp, ty: DataType, a: InstId,
     }
     if ty.width() == 64 {
         let beyond = w.raw(test, b, a);
-        return w.select(beyond, b, a);
+        let kept = w.veiled(a);
+        return w.select(beyond, b, kept);
     }
     w.raw(op, a, b)
 }

@@ -9,7 +9,7 @@ use vyre_spec::ops::{BinaryOp, CastOp, UnaryOp};
 
 use super::InstId;
 use super::float::{INFINITY, MAGNITUDE, QUIET_NAN, SIGN};
-use crate::kernel::Op;
+use crate::kernel::{LaunchField, Op};
 use crate::writer::Writer;
 
 /// 2^-14 as an f32, the least normal f16.
@@ -49,12 +49,21 @@ fn unpacked(w: &Writer, a: InstId) -> Option<(InstId, u32)> {
 }
 
 /// What a number was rounded from; packing rounds it again.
-fn before_rounding(w: &Writer, a: InstId) -> InstId {
-    let packed = unpacked(w, a).and_then(|(word, part)| match w.insts.get(word.index())?.op {
-        Op::PackHalves(low, high) => Some(if part == 0 { low } else { high }),
-        _ => None,
-    });
-    packed.unwrap_or(a)
+fn before_rounding(w: &mut Writer, a: InstId) -> InstId {
+    let Some((word, 0)) = unpacked(w, a) else { return a };
+    let Some(&Op::Binary(BinaryOp::BitOr, packed, hidden)) = w.insts.get(word.index()).map(|inst| &inst.op)
+    else {
+        return a;
+    };
+    match w.insts.get(packed.index()).map(|inst| inst.op) {
+        Some(Op::PackHalves(low, _)) if hidden == hidden_zero(w) => low,
+        _ => a,
+    }
+}
+
+/// Zero, unknown to the driver: one that sees a number packed and unpacked may leave it unrounded.
+fn hidden_zero(w: &mut Writer) -> InstId {
+    w.launch(LaunchField::Zero, DataType::U32)
 }
 
 /// The number's bits as they were loaded, or as they became when it was rounded.
@@ -69,6 +78,8 @@ pub(super) fn round(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
     if is_native(w, ty) {
         let zero = w.lit(0.0f32);
         let word = w.value(Op::PackHalves(a, zero), DataType::U32);
+        let hidden = hidden_zero(w);
+        let word = w.raw(BinaryOp::BitOr, word, hidden);
         return unpack(w, word, 0);
     }
     let bits = w.bitcast(DataType::U32, a);

@@ -127,6 +127,12 @@ fn signed_limit(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
     w.raw_bits(BinaryOp::BitXor, sign, limits(ty).1)
 }
 
+/// A 64-bit sum or difference that the driver does not recognise as a saturating one: NVIDIA's compiler (580)
+/// gives those arbitrary upper halves in some programs.
+fn unrecognised(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
+    if ty.width() == 64 { w.veiled(a) } else { a }
+}
+
 pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
     let sum = add(w, a, b);
     if ty.width() < 32 {
@@ -134,14 +140,14 @@ pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b:
     }
     if !ty.is_signed_int() {
         let wrapped = w.raw(BinaryOp::Lt, sum, a);
-        let max = w.bits(ty, u64::MAX);
+        let (max, sum) = (w.bits(ty, u64::MAX), unrecognised(w, ty, sum));
         return w.select(wrapped, max, sum);
     }
     // The sum overflows where both operands differ from it in sign.
     let (x, y) = (w.raw(BinaryOp::BitXor, a, sum), w.raw(BinaryOp::BitXor, b, sum));
     let both = w.raw(BinaryOp::BitAnd, x, y);
     let overflows = w.raw_bits(BinaryOp::Lt, both, 0);
-    let limit = signed_limit(w, ty, a);
+    let (limit, sum) = (signed_limit(w, ty, a), unrecognised(w, ty, sum));
     w.select(overflows, limit, sum)
 }
 
@@ -149,7 +155,7 @@ pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b:
     let difference = w.raw(BinaryOp::Sub, a, b);
     if !ty.is_signed_int() {
         let below = w.raw(BinaryOp::Lt, a, b);
-        let zero = w.bits(device_type(ty), 0);
+        let (zero, difference) = (w.bits(device_type(ty), 0), unrecognised(w, ty, difference));
         return w.select(below, zero, difference);
     }
     if ty.width() < 32 {
@@ -159,7 +165,7 @@ pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b:
     let (x, y) = (w.raw(BinaryOp::BitXor, a, b), w.raw(BinaryOp::BitXor, a, difference));
     let both = w.raw(BinaryOp::BitAnd, x, y);
     let overflows = w.raw_bits(BinaryOp::Lt, both, 0);
-    let limit = signed_limit(w, ty, a);
+    let (limit, difference) = (signed_limit(w, ty, a), unrecognised(w, ty, difference));
     w.select(overflows, limit, difference)
 }
 

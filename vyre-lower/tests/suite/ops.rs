@@ -137,7 +137,7 @@ fn compare_on(case: &Case<'_>, profile: &DeviceProfile) -> bool {
 const QUIRKS: [Quirks; 2] = [
     Quirks {
         max_loop_iterations: None,
-        folds_literal_zero: false,
+        folds_floats: false,
         splits_fma: false,
         folds_self_comparison: false,
         loses_large_divisors: false,
@@ -147,7 +147,7 @@ const QUIRKS: [Quirks; 2] = [
     },
     Quirks {
         max_loop_iterations: None,
-        folds_literal_zero: true,
+        folds_floats: true,
         splits_fma: true,
         folds_self_comparison: true,
         loses_large_divisors: true,

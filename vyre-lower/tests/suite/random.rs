@@ -106,7 +106,7 @@ fn optimised_random_programs_mean_the_same() {
 fn random_programs_mean_the_same_on_a_device_with_quirks_and_a_folded_grid() {
     let quirks = Quirks {
         max_loop_iterations: Some(1 << 20),
-        folds_literal_zero: true,
+        folds_floats: true,
         splits_fma: true,
         folds_self_comparison: true,
         loses_large_divisors: true,

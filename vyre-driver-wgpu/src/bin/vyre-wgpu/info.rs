@@ -45,7 +45,7 @@ fn chosen(report: &AdapterReport, choice: Choice, profile: &DeviceProfile) -> St
     let found: Vec<String> = [
         loops,
         quirks
-            .folds_literal_zero
+            .folds_floats
             .then(|| "the driver folds arithmetic with literal zeros: these are hidden".into()),
         quirks.splits_fma.then(|| "the driver rounds a fused multiply-add twice: it is emulated".into()),
         quirks
@@ -127,7 +127,7 @@ fn machine_readable(adapters: &[AdapterReport]) -> Result<(), CliError> {
             },
             "probes": {
                 "max_loop_iterations": profile.quirks.max_loop_iterations,
-                "folds_literal_zero": profile.quirks.folds_literal_zero,
+                "folds_floats": profile.quirks.folds_floats,
                 "splits_fma": profile.quirks.splits_fma,
                 "folds_self_comparison": profile.quirks.folds_self_comparison,
                 "loses_large_divisors": profile.quirks.loses_large_divisors,
