@@ -371,3 +371,27 @@ fn values_of_64_bits_cross_as_two_words() {
     let halves = |x: &[u64]| x.iter().flat_map(|x| [*x as u32, (*x >> 32) as u32]).collect::<Vec<_>>();
     assert_eq!(run(&program, &Params::new(), &halves(&x)), halves(&wide_sums(&x)));
 }
+
+#[test]
+fn a_barrier_with_nothing_behind_it_needs_no_memory() {
+    let text = "program last {
+        buffer x: readwrite u32[];
+        launch workgroups(2) size(8) {
+            let at = workgroup_id.x * 8 + local_index;
+            let loaded = load x[at];
+            store x[at] = loaded + 1u32;
+            if loaded >= 7u32 {
+                BARRIERS
+            }
+        }
+    }";
+    let x: Vec<u32> = (0..16).collect();
+    let want: Vec<u32> = (1..17).collect();
+    for barriers in ["barrier grid_sync;", "barrier grid_sync; barrier grid_sync;", "return; barrier grid_sync;"] {
+        let program = parse(&text.replace("BARRIERS", barriers)).unwrap().0;
+        // What cannot be reached may be refused, but by the checker.
+        if let Ok(program) = check(program) {
+            assert_eq!(run(&program, &Params::new(), &x), want, "{barriers}");
+        }
+    }
+}

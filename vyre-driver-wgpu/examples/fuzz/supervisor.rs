@@ -10,7 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::worker::SURVIVED;
 use crate::{PATIENCE, Plan};
+
+/// How long a program that crashes children is made smaller.
+const SHRINKING: Duration = Duration::from_secs(180);
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -66,17 +70,21 @@ impl Shared<'_> {
     fn job(&self) -> Outcome<()> {
         let mut worker = Worker::start()?;
         let mut told = Instant::now();
-        self.note(&format!("device: {}", worker.answer().map_err(|end| end.to_string())?.join(" ")));
+        self.note(&format!("device: {}", worker.answer().map_err(|end| end.why)?.join(" ")));
         while let Some(seed) = self.deal() {
             let graph = if self.plan.graphs { "graph " } else { "" };
             match worker.ask(&format!("{graph}{seed}")) {
                 Ok(lines) => self.count(&lines),
-                Err(end) => {
+                Err(Ended { why: end, .. }) => {
                     let code = worker.stop();
                     self.totals.lock().unwrap_or_else(PoisonError::into_inner).crashed += 1;
-                    worker = Worker::start()?;
-                    worker.answer().map_err(|end| end.to_string())?;
-                    let shown = worker.ask(&format!("show {graph}{seed}")).unwrap_or_default().join("\n");
+                    worker = Worker::started()?;
+                    let smaller = if self.plan.graphs { None } else { shrunk(&mut worker, seed)? };
+                    let shown = match smaller {
+                        Some(shown) => shown,
+                        None => worker.ask(&format!("show {graph}{seed}")).unwrap_or_default(),
+                    };
+                    let shown = shown.join("\n");
                     self.note(&format!("CRASH seed {seed}: {end}; {code}\n{shown}"));
                 }
             }
@@ -142,6 +150,29 @@ impl Shared<'_> {
     }
 }
 
+/// The smallest case found at whose program children crash. Each crash costs a child; the next one is told what came of
+/// the candidates before. Nothing if it takes too long.
+fn shrunk(worker: &mut Worker, seed: u64) -> Outcome<Option<Vec<String>>> {
+    let (begun, mut answers) = (Instant::now(), String::new());
+    while begun.elapsed() < SHRINKING {
+        match worker.ask(&format!("shrink {seed} {answers}")) {
+            Ok(lines) => return Ok(Some(lines.into_iter().filter(|line| line != SURVIVED).collect())),
+            Err(Ended { lines, .. }) => {
+                answers.extend(lines.iter().map(|_| '0').chain(['1']));
+                worker.stop();
+                *worker = Worker::started()?;
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Why an answer has no end, and the lines that came.
+struct Ended {
+    why: &'static str,
+    lines: Vec<String>,
+}
+
 /// A child and what it writes.
 struct Worker {
     child: Child,
@@ -167,21 +198,28 @@ impl Worker {
         Ok(Self { child, input, lines })
     }
 
+    /// A child that has told its device.
+    fn started() -> Outcome<Self> {
+        let mut worker = Self::start()?;
+        worker.answer().map_err(|end| end.why)?;
+        Ok(worker)
+    }
+
     /// The lines of the answer, or why there is none.
-    fn ask(&mut self, question: &str) -> Result<Vec<String>, &'static str> {
+    fn ask(&mut self, question: &str) -> Result<Vec<String>, Ended> {
         // A child that has ended is noticed by its silence.
         let _ = writeln!(self.input, "{question}").and_then(|()| self.input.flush());
         self.answer()
     }
 
-    fn answer(&mut self) -> Result<Vec<String>, &'static str> {
+    fn answer(&mut self) -> Result<Vec<String>, Ended> {
         let mut lines = Vec::new();
         loop {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) if line == "end" => return Ok(lines),
                 Ok(line) => lines.push(line),
-                Err(RecvTimeoutError::Timeout) => return Err("no answer in time"),
-                Err(RecvTimeoutError::Disconnected) => return Err("the process ended"),
+                Err(RecvTimeoutError::Timeout) => return Err(Ended { why: "no answer in time", lines }),
+                Err(RecvTimeoutError::Disconnected) => return Err(Ended { why: "the process ended", lines }),
             }
         }
     }

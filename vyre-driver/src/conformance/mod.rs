@@ -29,7 +29,7 @@ pub use impact::{RuleGraph, impact};
 pub use lanes::{atomics, subgroups};
 pub use ops::{Depth, ops, ops_named};
 pub use optimizer::optimizer;
-pub use programs::{program, programs, random_case, show};
+pub use programs::{program, programs, random_case, show, shrink_crash};
 pub use speculation::speculation;
 pub use tiles::tiles;
 

@@ -52,6 +52,28 @@ pub fn random_case(backend: &dyn VyreBackend, seed: u64) -> GeneratedCase {
     generate(seed, &config(backend, seed))
 }
 
+/// A smaller case of the seed's at whose program the process crashes. `answers` says of the first candidates whether
+/// they crash; the others are run in every form, and `survived` is called after each that did not.
+pub fn shrink_crash(
+    backend: &dyn VyreBackend,
+    seed: u64,
+    answers: &[bool],
+    survived: &mut dyn FnMut(),
+) -> GeneratedCase {
+    let mut known = answers.iter();
+    shrink(random_case(backend, seed), &mut |case| match known.next() {
+        Some(&crashes) => crashes,
+        None => {
+            for form in Form::ALL.into_iter().filter(|form| form.fits(backend, case)) {
+                // Only a crash counts.
+                let _ = form.run(backend, case);
+            }
+            survived();
+            false
+        }
+    })
+}
+
 /// A case as text: its parameters, its inputs with long ones cut, and its program.
 pub fn show(case: &GeneratedCase) -> String {
     let inputs: Vec<String> = case

@@ -239,6 +239,10 @@ pub(super) fn cut(
     if cutter.out.parts.is_empty() {
         cutter.push(Part::empty(program.body()));
     }
+    if let [only] = cutter.out.parts.as_mut_slice() {
+        // Nothing is left that would test what it saves.
+        only.saves = None;
+    }
     Ok(cutter.out)
 }
 

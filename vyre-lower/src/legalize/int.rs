@@ -127,35 +127,37 @@ fn signed_limit(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
     w.raw_bits(BinaryOp::BitXor, sign, limits(ty).1)
 }
 
-/// A 64-bit sum or difference that the driver does not recognise as a saturating one: NVIDIA's compiler (580)
-/// gives those arbitrary upper halves in some programs.
-fn unrecognised(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
+/// An operand of a sum or difference that is also compared. Of 64 bits, the driver must not see that both are one value:
+/// NVIDIA's compiler (580) gives what it then takes for saturating arithmetic arbitrary upper halves in some programs.
+fn apart(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
     if ty.width() == 64 { w.veiled(a) } else { a }
 }
 
 pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
-    let sum = add(w, a, b);
+    let first = apart(w, ty, a);
+    let sum = add(w, first, b);
     if ty.width() < 32 {
         return clamp_to(w, ty, sum);
     }
     if !ty.is_signed_int() {
         let wrapped = w.raw(BinaryOp::Lt, sum, a);
-        let (max, sum) = (w.bits(ty, u64::MAX), unrecognised(w, ty, sum));
+        let max = w.bits(ty, u64::MAX);
         return w.select(wrapped, max, sum);
     }
     // The sum overflows where both operands differ from it in sign.
     let (x, y) = (w.raw(BinaryOp::BitXor, a, sum), w.raw(BinaryOp::BitXor, b, sum));
     let both = w.raw(BinaryOp::BitAnd, x, y);
     let overflows = w.raw_bits(BinaryOp::Lt, both, 0);
-    let (limit, sum) = (signed_limit(w, ty, a), unrecognised(w, ty, sum));
+    let limit = signed_limit(w, ty, a);
     w.select(overflows, limit, sum)
 }
 
 pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
-    let difference = w.raw(BinaryOp::Sub, a, b);
+    let first = apart(w, ty, a);
+    let difference = w.raw(BinaryOp::Sub, first, b);
     if !ty.is_signed_int() {
         let below = w.raw(BinaryOp::Lt, a, b);
-        let (zero, difference) = (w.bits(device_type(ty), 0), unrecognised(w, ty, difference));
+        let zero = w.bits(device_type(ty), 0);
         return w.select(below, zero, difference);
     }
     if ty.width() < 32 {
@@ -165,7 +167,7 @@ pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b:
     let (x, y) = (w.raw(BinaryOp::BitXor, a, b), w.raw(BinaryOp::BitXor, a, difference));
     let both = w.raw(BinaryOp::BitAnd, x, y);
     let overflows = w.raw_bits(BinaryOp::Lt, both, 0);
-    let (limit, difference) = (signed_limit(w, ty, a), unrecognised(w, ty, difference));
+    let limit = signed_limit(w, ty, a);
     w.select(overflows, limit, difference)
 }
 
@@ -215,7 +217,8 @@ pub(super) fn mul_high(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b
 
 pub(super) fn abs_diff(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
     let less = w.raw(BinaryOp::Lt, a, b);
-    let (x, y) = (w.raw(BinaryOp::Sub, b, a), w.raw(BinaryOp::Sub, a, b));
+    let (first, second) = (apart(w, ty, a), apart(w, ty, b));
+    let (x, y) = (w.raw(BinaryOp::Sub, second, a), w.raw(BinaryOp::Sub, first, b));
     let difference = w.select(less, x, y);
     if ty.is_signed_int() { wrap(w, ty, difference) } else { difference }
 }
