@@ -7,7 +7,7 @@ use vyre_driver::BackendError;
 use vyre_emit_naga::{BindingKind, Emitted, SpirvOptions, to_spirv, with_stack};
 use vyre_foundation::check::{Checked, Uniformity};
 use vyre_foundation::ir::{Launch, Node, NodeId, Program};
-use vyre_foundation::opt::optimize;
+use vyre_foundation::opt::{optimize, remove_dead_code};
 use vyre_lower::kernel::{KernelDescriptor, VerifiedKernel};
 use vyre_lower::{LowerError, Lowered, lower_all};
 use vyre_spec::{CompileOptions, DeviceProfile};
@@ -220,7 +220,8 @@ pub fn descriptors(
     options: &CompileOptions,
 ) -> Result<Lowered, LowerError> {
     // Declarations stay as they are, so launches are computed from the program as it was given.
-    let optimized = if options.optimize { optimize(program) } else { program.clone() };
+    // Dead code goes in any case: NVIDIA's compiler (580) crashes on loops without effect that follow each other.
+    let optimized = if options.optimize { optimize(program) } else { remove_dead_code(program) };
     lower_all(&optimized, profile, options)
 }
 

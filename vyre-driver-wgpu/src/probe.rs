@@ -40,6 +40,8 @@ const HALVES: [(u32, u32); 9] = [
 const INFINITE: u32 = 7;
 /// More trips than the drivers that limit loops allow.
 const TRIPS: u32 = 70_000;
+/// The PCI vendor id.
+const NVIDIA: u32 = 0x10DE;
 /// The kernel takes milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -57,6 +59,9 @@ pub(crate) fn quirks(generation: &Arc<Generation>) -> Result<Quirks, BackendErro
         return Ok(quirks);
     }
     let mut quirks = judge(run(generation)?);
+    // NVIDIA's compiler (580) spoils other integers, loop counters too, of kernels that convert floats to 64-bit integers or
+    // divide those, in some and not in others: what a probe shows would be chance.
+    quirks.clobbers_wide = info.vendor == NVIDIA && info.backend == wgpu::Backend::Vulkan;
     // The compiler of a software driver was seen to abort on programs with its conversions of halves.
     quirks.loses_halves |= info.device_type == wgpu::DeviceType::Cpu;
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key, quirks);
@@ -185,6 +190,7 @@ fn judge(results: [u32; RESULTS]) -> Quirks {
         loses_large_divisors: quotient == 0,
         loses_special_values: special == 0,
         loses_halves: !halves.iter().zip(HALVES).all(is_half),
+        clobbers_wide: false,
         flushes_subnormals: half != (least * 0.5).to_bits() || doubled != (subnormal + subnormal).to_bits(),
     }
 }
@@ -241,8 +247,8 @@ mod tests {
         println!("{}: {results:x?}", backend.adapter_info().name);
         let quirks = vyre_driver::VyreBackend::profile(&backend).quirks;
         // A software driver's halves are not taken whatever it shows.
-        let halves = quirks.loses_halves;
-        assert_eq!(Quirks { loses_halves: halves, ..judge(results) }, quirks);
+        let Quirks { loses_halves: halves, clobbers_wide, .. } = quirks;
+        assert_eq!(Quirks { loses_halves: halves, clobbers_wide, ..judge(results) }, quirks);
         assert!(halves >= judge(results).loses_halves);
     }
 

@@ -387,7 +387,9 @@ fn a_barrier_with_nothing_behind_it_needs_no_memory() {
     }";
     let x: Vec<u32> = (0..16).collect();
     let want: Vec<u32> = (1..17).collect();
-    for barriers in ["barrier grid_sync;", "barrier grid_sync; barrier grid_sync;", "return; barrier grid_sync;"] {
+    for barriers in
+        ["barrier grid_sync;", "barrier grid_sync; barrier grid_sync;", "return; barrier grid_sync;"]
+    {
         let program = parse(&text.replace("BARRIERS", barriers)).unwrap().0;
         // What cannot be reached may be refused, but by the checker.
         if let Ok(program) = check(program) {

@@ -50,6 +50,7 @@ impl ProfileDigest {
                     loses_large_divisors,
                     loses_special_values,
                     loses_halves,
+                    clobbers_wide,
                     flushes_subnormals,
                 },
             subgroup_size,
@@ -75,6 +76,7 @@ impl ProfileDigest {
             loses_large_divisors,
             loses_special_values,
             loses_halves,
+            clobbers_wide,
             flushes_subnormals,
         ] {
             out.u8(u8::from(*flag));

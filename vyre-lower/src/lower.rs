@@ -2,7 +2,7 @@
 
 use vyre_foundation::check::{Checked, Facts};
 use vyre_foundation::ir::{self, Array, Expr, ExprId, Launch, Node, Program, VarId};
-use vyre_spec::ops::{AtomicOp, BinaryOp, TernaryOp};
+use vyre_spec::ops::{AtomicOp, BinaryOp};
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
 use crate::analysis::align::trailing_zeros;
@@ -185,8 +185,6 @@ impl<'a, 'r> Lowering<'a, 'r> {
         for node in program.exprs().iter().filter_map(Expr::node) {
             read[node.index()] = true;
         }
-        let mut w = Writer::new(profile, shape.size, indirect(program, options));
-        w.orders_wide = orders_wide(program, facts);
         Self {
             facts,
             profile,
@@ -195,7 +193,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             crossing: &split.crossings[number],
             shared_used,
             scratch: false,
-            w,
+            w: Writer::new(profile, shape.size, indirect(program, options)),
             shape,
             ranges,
             bindings: Bindings::new(program, facts, profile),
@@ -389,6 +387,8 @@ impl<'a, 'r> Lowering<'a, 'r> {
     ) -> Result<VerifiedKernel, LowerError> {
         if !profile.capabilities.contains(Capability::Int64) {
             pairs::narrow(&mut self.w, &mut self.bindings);
+        } else if profile.quirks.clobbers_wide {
+            pairs::spare(&mut self.w);
         }
         if let Some(Refusal { op, ty, missing }) = self.w.refused {
             let device = profile.name.clone();
@@ -523,17 +523,4 @@ fn check_limits(
         }
     }
     Ok(())
-}
-
-/// Whether the program compares 64-bit integers, or chooses between them by their order.
-fn orders_wide(program: &Program, facts: &Facts) -> bool {
-    let wide = |id: ExprId| facts.type_of(id).is_int() && facts.type_of(id).width() == 64;
-    program.exprs().iter().any(|expr| match *expr {
-        Expr::Binary(op, a, _) => {
-            use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne};
-            matches!(op, Eq | Ge | Gt | Le | Lt | Max | Min | Ne) && wide(a)
-        }
-        Expr::Ternary(TernaryOp::Clamp, a, ..) => wide(a),
-        _ => false,
-    })
 }

@@ -13,9 +13,6 @@ use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op, Plac
 /// body and so dominates everything; each is made once.
 pub(crate) struct Writer {
     pub(crate) quirks: Quirks,
-    /// Whether the program orders 64-bit integers, so that a driver may take sums and differences that it chooses
-    /// between for saturating ones.
-    pub(crate) orders_wide: bool,
     /// The first op that no legalisation rule gives this device.
     pub(crate) refused: Option<Refusal>,
     /// The lanes of a subgroup, if the device has them.
@@ -62,7 +59,6 @@ impl Writer {
         let multi_dimensional = workgroup_size[1] > 1 || workgroup_size[2] > 1;
         Self {
             quirks: profile.quirks,
-            orders_wide: false,
             refused: None,
             subgroup_size: profile.subgroup_size,
             lanes: profile.subgroup_size.filter(|_| multi_dimensional),
@@ -242,18 +238,16 @@ impl Writer {
     /// An integer whose value the driver cannot work out where it folds arithmetic with float zeros wrongly:
     /// what is converted from it might be such a zero.
     pub(crate) fn concealed(&mut self, a: InstId) -> InstId {
-        if self.quirks.folds_floats { self.veiled(a) } else { a }
-    }
-
-    /// An integer that is the given one, which the driver cannot know.
-    pub(crate) fn veiled(&mut self, a: InstId) -> InstId {
+        if !self.quirks.folds_floats {
+            return a;
+        }
         let ty = self.ty(a);
         let zero = self.hidden_zero(bits_of(ty));
         let zero = self.in_prelude(|w| w.bitcast(ty, zero));
         self.raw(BinaryOp::BitOr, a, zero)
     }
 
-    /// A zero of type U32 or U64 in whose bits, all of them, the driver sees none that is known.
+    /// A zero of type U32 or U64 of which the driver knows no bit.
     fn hidden_zero(&mut self, ty: DataType) -> InstId {
         let zero = self.launch(LaunchField::Zero, DataType::U32);
         if ty == DataType::U32 {

@@ -121,6 +121,7 @@ mod tests {
             quirks(|quirks| quirks.loses_large_divisors = true),
             quirks(|quirks| quirks.loses_special_values = true),
             quirks(|quirks| quirks.loses_halves = true),
+            quirks(|quirks| quirks.clobbers_wide = true),
             quirks(|quirks| quirks.flushes_subnormals = true),
             // Where one text ends and the next begins matters.
             DeviceProfile { name: "ab".into(), driver: "c".into(), ..base() },

@@ -150,7 +150,7 @@ fn a_prepared_pipeline_and_a_stream_go_on_after_each_fault() {
 #[test]
 fn retained_uploads_survive_losses_from_eight_threads() {
     let b = &WgpuBackend::acquire().unwrap();
-    let done = &AtomicU32::new(0);
+    let (done, rounds) = (&AtomicU32::new(0), &AtomicU32::new(0));
     std::thread::scope(|scope| {
         for thread in 0..8_u32 {
             scope.spawn(move || {
@@ -183,12 +183,13 @@ fn retained_uploads_survive_losses_from_eight_threads() {
                         Err(other) => panic!("{other:?}"),
                     }
                     certain = seen;
+                    rounds.fetch_add(1, Ordering::AcqRel);
                 }
             });
         }
         scope.spawn(move || {
-            // Rare enough that a recovery, which restores eight buffers, mostly comes to its end.
             for n in 0_u32.. {
+                let before = rounds.load(Ordering::Acquire);
                 match n % 3 {
                     0 => b.arm_fault(Site::Submit, n % 5, Fault::LostLater),
                     1 => b.arm_fault(Site::Submit, n % 7, Fault::Lost),
@@ -196,6 +197,11 @@ fn retained_uploads_survive_losses_from_eight_threads() {
                 }
                 std::thread::sleep(Duration::from_millis(60));
                 b.disarm_faults();
+                // A recovery, which restores eight buffers, comes to its end before the next loss, however long a device
+                // takes to open.
+                while rounds.load(Ordering::Acquire) == before && done.load(Ordering::Acquire) < 8 {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 if done.load(Ordering::Acquire) == 8 {
                     break;
                 }

@@ -67,6 +67,7 @@ mod tests {
             |p| p.quirks.loses_large_divisors = true,
             |p| p.quirks.loses_special_values = true,
             |p| p.quirks.loses_halves = true,
+            |p| p.quirks.clobbers_wide = true,
             |p| p.quirks.flushes_subnormals = true,
             |p| p.subgroup_size = None,
             |p| p.max_workgroup_size[1] += 1,

@@ -156,6 +156,12 @@ pub const PASSES: &[Pass] = &[
 /// settle in two.
 const ROUNDS: usize = 4;
 
+/// The program without what nothing observes, and as it is otherwise.
+pub fn remove_dead_code(program: &Checked<Program>) -> Checked<Program> {
+    let dce = PASSES.iter().find(|pass| pass.name == "dce");
+    dce.map_or_else(|| program.clone(), |pass| pass.run(program))
+}
+
 /// The program with every pass applied until nothing changes.
 pub fn optimize(program: &Checked<Program>) -> Checked<Program> {
     let mut current = program.clone();

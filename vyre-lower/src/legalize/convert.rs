@@ -7,7 +7,6 @@ use super::InstId;
 use super::half;
 use super::int::clamp_to;
 use super::repr::{device_type, from_bits, literal, to_bits, wrap};
-use crate::kernel::LaunchField;
 use crate::writer::{Writer, bits_of};
 
 /// The same bits; both types have one width.
@@ -127,15 +126,6 @@ fn saturating(
     let zero = w.constant(Value::zero(float));
     let safe = w.select(inside, a, zero);
     let converted = w.cast(CastOp::Convert, to, safe);
-    // NVIDIA's compiler (580) takes the lower half of a conversion to 64 bits for one to 32, which saturates, unless
-    // that half may depend on the upper one.
-    let converted = if to.width() == 64 {
-        let nothing = w.launch(LaunchField::Zero, DataType::U32);
-        let nothing = w.raw_lit(BinaryOp::BitAnd, nothing, to.width() - 1);
-        w.raw(BinaryOp::Shr, converted, nothing)
-    } else {
-        converted
-    };
     let above = w.raw(BinaryOp::Ge, a, high);
     let greatest = w.bits(to, greatest);
     let result = w.select(above, greatest, converted);

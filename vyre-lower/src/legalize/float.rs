@@ -77,6 +77,17 @@ pub(super) fn copysign(w: &mut Writer, _op: BinaryOp, _ty: DataType, a: InstId, 
     w.bitcast(float, bits)
 }
 
+/// Else the driver that folds floats takes it for above every negative number, NaN too.
+pub(super) fn abs(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
+    let magnitude = w.raw1(op, a);
+    if !ty.is_float() {
+        return wrap(w, ty, magnitude);
+    }
+    let (float, bits) = (w.ty(a), bits(w, magnitude));
+    let bits = w.concealed(bits);
+    w.bitcast(float, bits)
+}
+
 pub(super) fn sign(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
     if ty.is_float() {
         let (float, one) = (w.ty(a), format(w, a).one());
@@ -90,27 +101,23 @@ pub(super) fn sign(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> Ins
         let chosen = w.select(number, unit, bits);
         return w.bitcast(float, chosen);
     }
-    let device = w.ty(a);
-    if device == DataType::I64 {
-        // Without comparisons: NVIDIA's compiler (580) fails on choices by the order of a 64-bit integer and zero
-        // in kernels that convert floats to such integers.
-        let below = w.raw_lit(BinaryOp::Shr, a, 63u32);
-        let zero = w.bits(DataType::U64, 0);
-        let bits = w.bitcast(DataType::U64, a);
-        let negated = w.raw(BinaryOp::Sub, zero, bits);
-        let above = w.raw_lit(BinaryOp::Shr, negated, 63u32);
-        let above = w.bitcast(DataType::I64, above);
-        return w.raw(BinaryOp::BitOr, below, above);
-    }
-    let (one, zero, minus_one) = (w.bits(device, 1), w.bits(device, 0), w.bits(device, u64::MAX));
-    let below = w.raw(BinaryOp::Lt, a, zero);
-    let other = w.select(below, minus_one, zero);
-    let above = w.raw(BinaryOp::Gt, a, zero);
-    w.select(above, one, other)
+    // Without comparisons: NVIDIA's compiler (580) fails on choices by the order of an integer and zero in some kernels.
+    let unsigned = bits_of(w.ty(a));
+    let last = w.ty(a).width() - 1;
+    let below = w.raw_lit(BinaryOp::Shr, a, last);
+    let (zero, bits) = (w.bits(unsigned, 0), w.bitcast(unsigned, a));
+    let negated = w.raw(BinaryOp::Sub, zero, bits);
+    let above = w.raw_lit(BinaryOp::Shr, negated, last);
+    let above = w.bitcast(w.ty(a), above);
+    w.raw(BinaryOp::BitOr, below, above)
 }
 
 pub(super) fn fract(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
     let floor = w.raw1(UnaryOp::Floor, a);
+    // Else the driver that folds floats takes the fraction of infinity for a number.
+    let (float, bits) = (w.ty(floor), bits(w, floor));
+    let floor = w.concealed(bits);
+    let floor = w.bitcast(float, floor);
     let rest = w.raw(BinaryOp::Sub, a, floor);
     wrap(w, ty, rest)
 }
@@ -231,8 +238,7 @@ fn chosen(w: &mut Writer, op: BinaryOp, test: BinaryOp, ty: DataType, a: InstId,
     }
     if ty.width() == 64 {
         let beyond = w.raw(test, b, a);
-        let kept = w.veiled(a);
-        return w.select(beyond, b, kept);
+        return w.select(beyond, b, a);
     }
     w.raw(op, a, b)
 }

@@ -127,15 +127,8 @@ fn signed_limit(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
     w.raw_bits(BinaryOp::BitXor, sign, limits(ty).1)
 }
 
-/// An operand of a sum or difference that is also compared. Of 64 bits, the driver must not see that both are one value:
-/// NVIDIA's compiler (580) gives what it then takes for saturating arithmetic arbitrary upper halves in some programs.
-fn apart(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
-    if ty.width() == 64 { w.veiled(a) } else { a }
-}
-
 pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
-    let first = apart(w, ty, a);
-    let sum = add(w, first, b);
+    let sum = add(w, a, b);
     if ty.width() < 32 {
         return clamp_to(w, ty, sum);
     }
@@ -153,8 +146,7 @@ pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b:
 }
 
 pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
-    let first = apart(w, ty, a);
-    let difference = w.raw(BinaryOp::Sub, first, b);
+    let difference = w.raw(BinaryOp::Sub, a, b);
     if !ty.is_signed_int() {
         let below = w.raw(BinaryOp::Lt, a, b);
         let zero = w.bits(device_type(ty), 0);
@@ -217,8 +209,7 @@ pub(super) fn mul_high(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b
 
 pub(super) fn abs_diff(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
     let less = w.raw(BinaryOp::Lt, a, b);
-    let (first, second) = (apart(w, ty, a), apart(w, ty, b));
-    let (x, y) = (w.raw(BinaryOp::Sub, second, a), w.raw(BinaryOp::Sub, first, b));
+    let (x, y) = (w.raw(BinaryOp::Sub, b, a), w.raw(BinaryOp::Sub, a, b));
     let difference = w.select(less, x, y);
     if ty.is_signed_int() { wrap(w, ty, difference) } else { difference }
 }

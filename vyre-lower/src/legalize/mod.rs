@@ -40,7 +40,7 @@ mod unary_rules {
         count_ones, first_leading_bit, first_trailing_bit, leading_zeros, reverse_bits, trailing_zeros,
     };
     pub(super) use super::float::{
-        exponential, fract, is_finite, is_inf, is_nan, is_negative, is_normal, logarithm, sign,
+        abs, exponential, fract, is_finite, is_inf, is_nan, is_negative, is_normal, logarithm, sign,
         transcendental,
     };
     pub(super) use super::hyperbolic::{acosh, asinh, atanh, cosh, sinh, tanh};
@@ -77,8 +77,6 @@ mod binary_rules {
 
     /// The device's own op, its result brought into the type.
     pub(super) fn direct(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
-        let sums = matches!(op, BinaryOp::Add | BinaryOp::Sub) && ty.is_int() && ty.width() == 64;
-        let a = if sums && w.orders_wide { w.veiled(a) } else { a };
         let result = w.raw(op, a, b);
         wrap(w, ty, result)
     }

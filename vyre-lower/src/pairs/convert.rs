@@ -1,7 +1,7 @@
 //! Conversions between 64-bit integers and the types that a device has.
 
-use vyre_spec::DataType;
 use vyre_spec::ops::{BinaryOp, CastOp, UnaryOp};
+use vyre_spec::{DataType, Value};
 
 use super::{Narrowing, Pair, is_wide};
 use crate::kernel::{InstId, Op};
@@ -17,9 +17,10 @@ impl Narrowing<'_> {
                 let sign = self.w.raw_lit(BinaryOp::Shr, a, 31u32);
                 Pair { low: self.w.bitcast(DataType::U32, a), high: self.w.bitcast(DataType::U32, sign) }
             }
-            DataType::F32 if !ty.is_signed_int() => self.truncated(a),
-            DataType::F32 => {
-                let negative = self.w.raw_lit(BinaryOp::Lt, a, 0.0f32);
+            DataType::F32 | DataType::F64 if !ty.is_signed_int() => self.truncated(a),
+            DataType::F32 | DataType::F64 => {
+                let zero = self.number(a, 0.0);
+                let negative = self.w.raw(BinaryOp::Lt, a, zero);
                 let magnitude = self.w.raw1(UnaryOp::Abs, a);
                 let number = self.truncated(magnitude);
                 let negated = self.negated(number);
@@ -32,12 +33,18 @@ impl Narrowing<'_> {
     /// A float from 0 below 2^64 without its fraction. Scaling by powers of 2 is exact, and a float has so few
     /// digits that what is left of it below 2^32 is one, too.
     fn truncated(&mut self, a: InstId) -> Pair {
-        let scaled = self.w.raw_lit(BinaryOp::Mul, a, 2f32.powi(-32));
+        let (down, up) = (self.number(a, 2f64.powi(-32)), self.number(a, 2f64.powi(32)));
+        let scaled = self.w.raw(BinaryOp::Mul, a, down);
         let high = self.w.cast(CastOp::Convert, DataType::U32, scaled);
-        let whole = self.w.cast(CastOp::Convert, DataType::F32, high);
-        let whole = self.w.raw_lit(BinaryOp::Mul, whole, 2f32.powi(32));
+        let whole = self.w.cast(CastOp::Convert, self.w.ty(a), high);
+        let whole = self.w.raw(BinaryOp::Mul, whole, up);
         let rest = self.w.raw(BinaryOp::Sub, a, whole);
         Pair { low: self.w.cast(CastOp::Convert, DataType::U32, rest), high }
+    }
+
+    /// A float constant of the type of `a`.
+    fn number(&mut self, a: InstId, x: f64) -> InstId {
+        self.w.constant(Value::from_f64(self.w.ty(a), x))
     }
 
     /// A conversion of a 64-bit integer to a type that the device has.
@@ -56,10 +63,21 @@ impl Narrowing<'_> {
                 let minus = self.w.raw1(UnaryOp::Neg, number);
                 Op::Ternary(vyre_spec::ops::TernaryOp::Select, negative, minus, number)
             }
+            DataType::F64 => {
+                // Both words are exact, so their sum is rounded once.
+                let high = match from.is_signed_int() {
+                    true => self.w.bitcast(DataType::I32, pair.high),
+                    false => pair.high,
+                };
+                let [high, low] = [high, pair.low].map(|word| self.w.cast(CastOp::Convert, to, word));
+                let up = self.number(high, 2f64.powi(32));
+                let high = self.w.raw(BinaryOp::Mul, high, up);
+                Op::Binary(BinaryOp::Add, high, low)
+            }
             DataType::U32 => Op::Binary(BinaryOp::BitOr, pair.low, self.w.lit(0u32)),
             _ => {
                 self.refuse(CastOp::Convert.name(), from);
-                Op::Constant(vyre_spec::Value::zero(to))
+                Op::Constant(Value::zero(to))
             }
         }
     }

@@ -17,8 +17,7 @@ impl Narrowing<'_> {
     /// A quotient or remainder by a divisor that is not zero. Signed numbers are divided without their signs,
     /// so the quotient truncates; the remainder has the dividend's.
     pub(super) fn divide(&mut self, op: BinaryOp, ty: DataType, a: Pair, b: Pair) -> Pair {
-        if self.w.current().is_none() || self.w.quirks.max_loop_iterations.is_some() {
-            // Its loop could not stand there, or would have to be counted.
+        if !self.can_divide() {
             return self.refuse(op.name(), ty);
         }
         if !ty.is_signed_int() {
@@ -33,6 +32,11 @@ impl Narrowing<'_> {
         };
         let negated = self.negated(number);
         self.select(negative, negated, number)
+    }
+
+    /// Whether a loop may stand here, and need not be counted.
+    pub(super) fn can_divide(&self) -> bool {
+        self.w.current().is_some() && self.w.quirks.max_loop_iterations.is_none()
     }
 
     /// Quotient and remainder.

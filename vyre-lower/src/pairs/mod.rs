@@ -67,6 +67,25 @@ pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
     }
 }
 
+/// Puts words in place of the conversions between 64-bit integers and floats, and of the divisions of those, in a kernel that
+/// keeps such integers otherwise.
+pub(crate) fn spare(w: &mut Writer) {
+    let types: Vec<_> = w.insts.iter().map(|inst| inst.ty).collect();
+    let pairs = vec![None; types.len()];
+    let mut pass = Narrowing { w, types, pairs, high_locals: Vec::new() };
+    let mut open = vec![Some(BlockId(0)), None];
+    while let Some(block) = open.pop() {
+        for id in pass.w.reopen(block) {
+            pass.spared(id);
+            match pass.w.insts[id.index()].op {
+                Op::If { then, otherwise, .. } => open.extend([Some(then), Some(otherwise)]),
+                Op::Loop { body, continuing } => open.extend([Some(body), Some(continuing)]),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// The state of rewriting a kernel.
 struct Narrowing<'w> {
     w: &'w mut Writer,
@@ -111,6 +130,51 @@ impl Narrowing<'_> {
             self.w.insts[id.index()].op = op;
             self.w.keep(id);
         }
+    }
+
+    /// Writes an instruction, or the same by words.
+    fn spared(&mut self, id: InstId) {
+        let Inst { op, ty } = self.w.insts[id.index()];
+        let Some(ty) = ty else { return self.w.keep(id) };
+        match op {
+            Op::Cast(CastOp::Convert, a) if is_wide(ty) && self.ty(a).is_float() => {
+                let pair = self.widened(CastOp::Convert, ty, a);
+                self.join(id, ty, pair);
+            }
+            Op::Cast(CastOp::Convert, a) if ty.is_float() && is_wide(self.ty(a)) => {
+                self.pairs[a.index()] = Some(self.split(a));
+                self.w.insts[id.index()].op = self.converted(ty, a);
+                // The words stand in this block, which others need not be in.
+                self.pairs[a.index()] = None;
+            }
+            Op::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) if is_wide(ty) && self.can_divide() => {
+                let (a, b) = (self.split(a), self.split(b));
+                let pair = self.divide(op, ty, a, b);
+                self.w.proofs.remove(&id);
+                self.join(id, ty, pair);
+            }
+            _ => {}
+        }
+        self.w.keep(id);
+    }
+
+    /// The words of a value that the device holds.
+    fn split(&mut self, a: InstId) -> Pair {
+        let bits = self.w.bitcast(DataType::U64, a);
+        let high = self.w.raw_lit(BinaryOp::Shr, bits, 32u32);
+        let word = |w: &mut Writer, half| w.cast(CastOp::Convert, DataType::U32, half);
+        Pair { low: word(self.w, bits), high: word(self.w, high) }
+    }
+
+    /// Makes an instruction the value of two words.
+    fn join(&mut self, id: InstId, ty: DataType, Pair { low, high }: Pair) {
+        let [low, high] = [low, high].map(|word| self.w.cast(CastOp::Convert, DataType::U64, word));
+        let high = self.w.raw_lit(BinaryOp::Shl, high, 32u32);
+        self.w.insts[id.index()].op = if ty == DataType::U64 {
+            Op::Binary(BinaryOp::BitOr, high, low)
+        } else {
+            Op::Cast(CastOp::Bitcast, self.w.raw(BinaryOp::BitOr, high, low))
+        };
     }
 
     /// The words of what an op gives.

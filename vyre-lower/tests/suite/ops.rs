@@ -143,6 +143,7 @@ const QUIRKS: [Quirks; 2] = [
         loses_large_divisors: false,
         loses_special_values: false,
         loses_halves: false,
+        clobbers_wide: false,
         flushes_subnormals: false,
     },
     Quirks {
@@ -153,6 +154,7 @@ const QUIRKS: [Quirks; 2] = [
         loses_large_divisors: true,
         loses_special_values: true,
         loses_halves: true,
+        clobbers_wide: true,
         flushes_subnormals: false,
     },
 ];

@@ -112,6 +112,7 @@ fn random_programs_mean_the_same_on_a_device_with_quirks_and_a_folded_grid() {
         loses_large_divisors: true,
         loses_special_values: true,
         loses_halves: true,
+        clobbers_wide: true,
         ..Quirks::default()
     };
     let profile = DeviceProfile { quirks, max_workgroups_per_axis: 3, ..profile() };

@@ -17,7 +17,7 @@ macro_rules! unary_ops {
             eval: { Bits: |a| !a },
             doc: "Complement of every bit; logical negation of a bool." }
         Abs = 0x03 abs { ty: Same(Signed), sym: "" 0, rust: none, laws: [], nan: AsEvaluated, bound: Exact,
-            native: Math(Abs), lower: wrapped,
+            native: Math(Abs), lower: abs,
             eval: { SignedInt: |a| a.wrapping_abs(), Float: |a| a.abs() },
             doc: "Absolute value; of the minimum integer, itself." }
         CountOnes = 0x04 count_ones { ty: Same(Int), sym: "" 0, rust: none, laws: [], nan: None, bound: Exact,

@@ -60,6 +60,9 @@ fn chosen(report: &AdapterReport, choice: Choice, profile: &DeviceProfile) -> St
         quirks
             .loses_halves
             .then(|| "the driver's conversions of 16-bit floats are inexact: they are computed in integers".into()),
+        quirks
+            .clobbers_wide
+            .then(|| "the driver's conversions and divisions of 64-bit integers spoil other values: words are used".into()),
         quirks.flushes_subnormals.then(|| "the driver flushes subnormal floats to zero".into()),
     ]
     .into_iter()
@@ -133,6 +136,7 @@ fn machine_readable(adapters: &[AdapterReport]) -> Result<(), CliError> {
                 "loses_large_divisors": profile.quirks.loses_large_divisors,
                 "loses_special_values": profile.quirks.loses_special_values,
                 "loses_halves": profile.quirks.loses_halves,
+                "clobbers_wide": profile.quirks.clobbers_wide,
                 "flushes_subnormals": profile.quirks.flushes_subnormals,
             },
         })

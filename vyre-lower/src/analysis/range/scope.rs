@@ -113,6 +113,8 @@ impl Ranges<'_> {
                 _ => {}
             }
         }
+        // What the flow past a branch of the body told holds behind it only.
+        self.close(0, &mut scope);
     }
 
     /// Whether the flow never reaches the end of each region.
