@@ -2,7 +2,7 @@
 
 use vyre_foundation::check::{Checked, Facts};
 use vyre_foundation::ir::{self, Array, Expr, ExprId, Launch, Node, Program, VarId};
-use vyre_spec::ops::{AtomicOp, BinaryOp};
+use vyre_spec::ops::{AtomicOp, BinaryOp, TernaryOp};
 use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
 
 use crate::analysis::align::trailing_zeros;
@@ -185,6 +185,8 @@ impl<'a, 'r> Lowering<'a, 'r> {
         for node in program.exprs().iter().filter_map(Expr::node) {
             read[node.index()] = true;
         }
+        let mut w = Writer::new(profile, shape.size, indirect(program, options));
+        w.orders_wide = profile.quirks.clobbers_wide && orders_wide(program, facts);
         Self {
             facts,
             profile,
@@ -193,7 +195,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
             crossing: &split.crossings[number],
             shared_used,
             scratch: false,
-            w: Writer::new(profile, shape.size, indirect(program, options)),
+            w,
             shape,
             ranges,
             bindings: Bindings::new(program, facts, profile),
@@ -523,4 +525,17 @@ fn check_limits(
         }
     }
     Ok(())
+}
+
+/// Whether the program compares 64-bit integers, or chooses between them by their order.
+fn orders_wide(program: &Program, facts: &Facts) -> bool {
+    let wide = |id: ExprId| facts.type_of(id).is_int() && facts.type_of(id).size() == 8;
+    program.exprs().iter().any(|expr| match *expr {
+        Expr::Binary(op, a, _) => {
+            use BinaryOp::{Eq, Ge, Gt, Le, Lt, Max, Min, Ne};
+            matches!(op, Eq | Ge | Gt | Le | Lt | Max | Min | Ne) && wide(a)
+        }
+        Expr::Ternary(TernaryOp::Clamp, a, ..) => wide(a),
+        _ => false,
+    })
 }

@@ -13,6 +13,8 @@ use crate::kernel::{Block, BlockId, Inst, InstId, LaunchField, LocalId, Op, Plac
 /// body and so dominates everything; each is made once.
 pub(crate) struct Writer {
     pub(crate) quirks: Quirks,
+    /// Whether the program orders 64-bit integers.
+    pub(crate) orders_wide: bool,
     /// The first op that no legalisation rule gives this device.
     pub(crate) refused: Option<Refusal>,
     /// The lanes of a subgroup, if the device has them.
@@ -59,6 +61,7 @@ impl Writer {
         let multi_dimensional = workgroup_size[1] > 1 || workgroup_size[2] > 1;
         Self {
             quirks: profile.quirks,
+            orders_wide: false,
             refused: None,
             subgroup_size: profile.subgroup_size,
             lanes: profile.subgroup_size.filter(|_| multi_dimensional),
@@ -238,9 +241,18 @@ impl Writer {
     /// An integer whose value the driver cannot work out where it folds arithmetic with float zeros wrongly:
     /// what is converted from it might be such a zero.
     pub(crate) fn concealed(&mut self, a: InstId) -> InstId {
-        if !self.quirks.folds_floats {
-            return a;
-        }
+        if self.quirks.folds_floats { self.veiled(a) } else { a }
+    }
+
+    /// A 64-bit integer that is also compared, as an operand of a sum or difference, where a driver spoils such integers:
+    /// NVIDIA's compiler (580) does so with what it takes for saturating arithmetic.
+    pub(crate) fn apart(&mut self, a: InstId) -> InstId {
+        let wide = self.quirks.clobbers_wide && bits_of(self.ty(a)) == DataType::U64;
+        if wide { self.veiled(a) } else { a }
+    }
+
+    /// An integer that is the given one, which the driver cannot know.
+    fn veiled(&mut self, a: InstId) -> InstId {
         let ty = self.ty(a);
         let zero = self.hidden_zero(bits_of(ty));
         let zero = self.in_prelude(|w| w.bitcast(ty, zero));

@@ -1,7 +1,7 @@
 //! Dead code: what nothing observes is not run, and what cannot run is removed.
 //!
-//! Observed are stores to buffers and shared arrays, atomics, tile ops, barriers, traps, returns, and `while` loops,
-//! which may not end. From there, what they read is live: expressions, the loads, variable reads and
+//! Observed are stores to buffers and shared arrays, atomics, tile ops, barriers, traps, returns, and `while` loops
+//! that may not end: those but which count a variable up to a constant. From there, what they read is live: expressions, the loads, variable reads and
 //! subgroup ops whose results they use, every write to a variable or private array that is read, and the
 //! blocks around all of it. A `break` or `continue` is live if its loop is.
 //!
@@ -10,6 +10,7 @@
 //! * What is not live goes, with variables that are no longer declared.
 
 use vyre_spec::Value;
+use vyre_spec::ops::BinaryOp;
 
 use crate::check::Checked;
 use crate::check::tree::{Enclosing, Tree, ids};
@@ -120,7 +121,7 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
     let mut var_writes = vec![Vec::new(); program.vars().len()];
     let mut private_writes = vec![Vec::new(); program.privates().len()];
     let mut jumps = vec![Vec::new(); program.nodes().len()];
-    let mut tasks = Vec::new();
+    let (mut tasks, mut whiles) = (Vec::new(), Vec::new());
     for (id, node) in ids(program).filter(|&(id, _)| in_reach(id)) {
         match *node {
             Node::Declare { var, .. } | Node::Set { var, .. } => var_writes[var.index()].push(id),
@@ -132,12 +133,12 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
             }
             Node::Store { .. }
             | Node::Atomic { .. }
-            | Node::While { .. }
             | Node::Return
             | Node::Barrier { .. }
             | Node::Fence { .. }
             | Node::Tile { .. }
             | Node::Trap { .. } => tasks.push(Task::Node(id)),
+            Node::While { .. } => whiles.push(id),
             Node::Load { .. }
             | Node::Get { .. }
             | Node::If { .. }
@@ -146,6 +147,7 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
             | Node::Collective { .. } => {}
         }
     }
+    tasks.extend(whiles.into_iter().filter(|&id| !ends(program, tree, id, &var_writes)).map(Task::Node));
     let mut live = vec![false; program.nodes().len()];
     let mut exprs = vec![false; program.exprs().len()];
     while let Some(task) = tasks.pop() {
@@ -181,6 +183,45 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
         }
     }
     live
+}
+
+/// Whether a `while` surely ends: it goes on only while a variable is below a constant, and each trip begins with adding 1
+/// to that variable, which nothing else in the loop writes.
+fn ends(program: &Program, tree: &Tree, id: NodeId, var_writes: &[Vec<NodeId>]) -> bool {
+    let Node::While { head, condition, body } = *program.node(id) else { return false };
+    let Some(&first) = program.region(body).first() else { return false };
+    let Node::Set { var, value } = *program.node(first) else { return false };
+    let reads_it = |expr: ExprId| {
+        matches!(*program.expr(expr), Expr::Result(get) if program.region(head).contains(&get)
+            && matches!(*program.node(get), Node::Get { var: read } if read == var))
+    };
+    let counts = match *program.expr(value) {
+        Expr::Binary(BinaryOp::Add, a, b) => {
+            reads_it(a) && matches!(*program.expr(b), Expr::Literal(one) if one.as_int() == Some(1))
+        }
+        _ => false,
+    };
+    let mut parts = vec![condition];
+    let mut bounded = false;
+    while let Some(part) = parts.pop() {
+        match *program.expr(part) {
+            // More parts than a condition that people write has are not looked at.
+            Expr::Binary(BinaryOp::BitAnd, a, b) if parts.len() < 16 => parts.extend([a, b]),
+            Expr::Binary(BinaryOp::Lt, a, b) => {
+                bounded |=
+                    reads_it(a) && matches!(*program.expr(b), Expr::Literal(end) if end.as_int().is_some());
+            }
+            _ => {}
+        }
+    }
+    let inside = |mut node: NodeId| loop {
+        match tree.parents[tree.node_regions[node.index()].index()] {
+            Some((holder, _)) if holder == id => return true,
+            Some((holder, _)) => node = holder,
+            None => return false,
+        }
+    };
+    counts && bounded && var_writes[var.index()].iter().all(|&write| write == first || !inside(write))
 }
 
 /// For each region, whether constants let it run.

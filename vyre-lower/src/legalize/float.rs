@@ -238,7 +238,8 @@ fn chosen(w: &mut Writer, op: BinaryOp, test: BinaryOp, ty: DataType, a: InstId,
     }
     if ty.width() == 64 {
         let beyond = w.raw(test, b, a);
-        return w.select(beyond, b, a);
+        let kept = w.apart(a);
+        return w.select(beyond, b, kept);
     }
     w.raw(op, a, b)
 }

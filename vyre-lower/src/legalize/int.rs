@@ -128,7 +128,8 @@ fn signed_limit(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
 }
 
 pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
-    let sum = add(w, a, b);
+    let (first, second) = (w.apart(a), w.apart(b));
+    let sum = add(w, first, second);
     if ty.width() < 32 {
         return clamp_to(w, ty, sum);
     }
@@ -146,7 +147,8 @@ pub(super) fn sat_add(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b:
 }
 
 pub(super) fn sat_sub(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
-    let difference = w.raw(BinaryOp::Sub, a, b);
+    let first = w.apart(a);
+    let difference = w.raw(BinaryOp::Sub, first, b);
     if !ty.is_signed_int() {
         let below = w.raw(BinaryOp::Lt, a, b);
         let zero = w.bits(device_type(ty), 0);
@@ -209,7 +211,8 @@ pub(super) fn mul_high(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b
 
 pub(super) fn abs_diff(w: &mut Writer, _op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
     let less = w.raw(BinaryOp::Lt, a, b);
-    let (x, y) = (w.raw(BinaryOp::Sub, b, a), w.raw(BinaryOp::Sub, a, b));
+    let (first, second) = (w.apart(a), w.apart(b));
+    let (x, y) = (w.raw(BinaryOp::Sub, second, a), w.raw(BinaryOp::Sub, first, b));
     let difference = w.select(less, x, y);
     if ty.is_signed_int() { wrap(w, ty, difference) } else { difference }
 }

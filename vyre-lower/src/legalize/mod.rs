@@ -77,6 +77,8 @@ mod binary_rules {
 
     /// The device's own op, its result brought into the type.
     pub(super) fn direct(w: &mut Writer, op: BinaryOp, ty: DataType, a: InstId, b: InstId) -> InstId {
+        let sums = matches!(op, BinaryOp::Add | BinaryOp::Sub) && ty.is_int() && w.orders_wide;
+        let (a, b) = if sums { (w.apart(a), w.apart(b)) } else { (a, b) };
         let result = w.raw(op, a, b);
         wrap(w, ty, result)
     }
