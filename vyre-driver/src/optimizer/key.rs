@@ -53,7 +53,7 @@ mod tests {
             // Strings are delimited: what one ends with is not what the next begins with.
             feature_key("a1", "", &profile, &options),
         ];
-        let profiles: [fn(&mut DeviceProfile); 23] = [
+        let profiles: [fn(&mut DeviceProfile); 24] = [
             |p| p.backend.push('x'),
             |p| p.name.push('x'),
             |p| p.driver.push('x'),
