@@ -161,7 +161,7 @@ mod tests {
             }
         }
         assert_eq!(keys.len(), count);
-        assert_eq!(count, 2 * 10 * (28 + Capability::ALL.len()));
+        assert_eq!(count, 2 * 10 * (29 + Capability::ALL.len()));
     }
 
     #[test]
