@@ -18,6 +18,8 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
         "vyre-foundation/src/testing/generate/index.rs",
         "keeps the indices and trips of random programs in bounds",
     ),
+    ("vyre-foundation/src/machine/compile.rs", "watches for parts of a result that may be subnormal"),
+    ("vyre-foundation/src/opt/dce.rs", "finds loops that count up to a constant, and so end"),
     ("vyre-foundation/src/opt/forward.rs", "writes the comparison that a forwarded load needs"),
     ("vyre-foundation/src/opt/if_convert.rs", "writes selections, and leaves remainders in branches"),
     ("vyre-foundation/src/opt/strength.rs", "relates divisions to cheaper ops, which no single row can"),
