@@ -12,7 +12,7 @@ use vyre_spec::{Comparison, DataType};
 use super::{Failure, Report};
 use crate::{BackendError, DispatchConfig, VyreBackend};
 
-/// The cases that [`super::cases`] runs, by their numbers.
+/// A case: its number, and what runs it on a backend.
 pub type Case = (&'static str, fn(&dyn VyreBackend) -> Report);
 
 /// Every case with its number.
