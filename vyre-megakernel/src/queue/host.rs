@@ -20,7 +20,7 @@ use super::{CheckedTasks, QueueError, QueueLayout, TaskGraph, TaskId, check};
 pub struct QueueOptions {
     /// Room for tasks that other tasks add.
     pub extra_tasks: u32,
-    /// Invocations of a pass; by default what suits the device, and no more than there are tasks.
+    /// Invocations of a pass, and no more than there may be tasks; by default what suits the device.
     pub invocations: Option<u32>,
     /// Steps that an invocation looks for work in vain before it ends.
     pub patience: u32,
@@ -107,7 +107,8 @@ impl WorkQueue {
         }
         let shared = self.bind(buffers)?;
         let capacity = (count + extra) as u32;
-        let invocations = options.invocations.unwrap_or(self.invocations.min(capacity));
+        // More would find nothing, and their slots would take memory.
+        let invocations = options.invocations.unwrap_or(self.invocations).min(capacity);
         let group = self.shape.group;
         let groups = invocations.div_ceil(group).max(1);
         // Each invocation may give up a slot.

@@ -86,7 +86,7 @@ pub(super) mod fault {
     pub(in crate::queue) const OVERFLOW: u32 = 3;
 }
 
-/// What all tasks of a queue have in common.
+/// What all tasks of a queue have in common. [`super::QueueCompiler::compile`] refuses one that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueLayout {
     /// Words of arguments of a task, at most.
@@ -108,17 +108,17 @@ impl QueueLayout {
     /// Elements of a handler's `spawn` buffer: the number of tasks that it adds, then for each its opcode, lane and
     /// arguments.
     pub const fn spawn_words(&self) -> u32 {
-        1 + self.children * self.child_words()
+        self.children.saturating_mul(self.child_words()).saturating_add(1)
     }
 
     /// Words of one added task in a `spawn` buffer.
     pub const fn child_words(&self) -> u32 {
-        2 + self.arguments
+        self.arguments.saturating_add(2)
     }
 
     /// Words of a task's record.
     pub const fn stride(&self) -> u32 {
-        word::ARGUMENTS + self.arguments
+        self.arguments.saturating_add(word::ARGUMENTS)
     }
 
     /// The first word that belongs to one pass, of a queue with so many opcodes.

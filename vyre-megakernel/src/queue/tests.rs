@@ -463,3 +463,52 @@ fn handlers_keep_their_loops_arrays_and_types() {
     assert!(report.unwrap().is_complete());
     assert_eq!(out, [3, 5, 9, 0, 1, 1, 1, 0, 2, 30, 39, 0]);
 }
+
+#[test]
+fn numbers_beyond_all_limits_are_refused_or_cut() {
+    // 2^32 - 1 tasks of 2^32 - 1 words are refused where the layout is, and overflow nothing before.
+    let layout = QueueLayout { arguments: u32::MAX, lanes: 1, children: u32::MAX };
+    assert_eq!((layout.child_words(), layout.spawn_words(), layout.stride()), (u32::MAX, u32::MAX, u32::MAX));
+    let mut compiler = QueueCompiler::new(layout);
+    compiler.handler(&picky()).unwrap();
+    let refused = compiler.compile(&ReferenceBackend::default()).unwrap_err();
+    let what = "words of arguments";
+    assert_eq!(refused, QueueError::Layout { what, value: u32::MAX, least: 0, most: 64 });
+    // As many invocations as there are numbers are as many as there are tasks.
+    let mut graph = TaskGraph::new();
+    let first = graph.add(Opcode(0), 0, &[4]);
+    let second = graph.add(Opcode(0), 0, &[6]);
+    graph.depend(second, first);
+    let options = QueueOptions { invocations: Some(u32::MAX), patience: u32::MAX, ..QueueOptions::default() };
+    let (report, out) = run(QueueLayout::default(), &[picky()], graph, &options, 2);
+    assert_eq!(report.unwrap().of(Opcode(0)), Counts { done: 2, faulted: 0, requeued: 0 });
+    assert_eq!(out, [4, 6]);
+}
+
+#[test]
+fn one_invocation_with_a_ring_that_is_full_runs_what_is_left_in_later_passes() {
+    // One task and one workgroup of the reference machine's 32: the ring has 33 slots. A task that runs 100 times needs
+    // 100 of them.
+    let again = build("again", |k| {
+        let out = k.read_write::<u32>("out");
+        let requeue = k.write_only::<u32>("requeue", 1u64);
+        k.domain([1], |_| {
+            let run = out.load(0u32) + 1u32;
+            out.store(0u32, run);
+            requeue.store(0u32, run.lt(100u32).select(k.lit(AGAIN), k.lit(0u32)));
+        });
+    });
+    let mut graph = TaskGraph::new();
+    graph.add(Opcode(0), 0, &[]);
+    let options = QueueOptions { invocations: Some(1), ..QueueOptions::default() };
+    let (report, out) = run(QueueLayout::default(), std::slice::from_ref(&again), graph.clone(), &options, 1);
+    let report = report.unwrap();
+    assert_eq!(report.of(Opcode(0)), Counts { done: 1, faulted: 0, requeued: 99 });
+    assert!(report.passes >= 4, "{report:?}");
+    assert_eq!(out, [100]);
+    // One pass is not enough, and what is left has a name.
+    let options = QueueOptions { max_passes: 1, ..options };
+    let (report, out) = run(QueueLayout::default(), &[again], graph, &options, 1);
+    assert_eq!(report, Err(QueueError::Passes { passes: 1, ready: 1, task: TaskId(0) }));
+    assert!((1..=33).contains(&out[0]), "{out:?}");
+}
