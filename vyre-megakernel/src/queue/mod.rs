@@ -45,9 +45,9 @@
 //!
 //! # What it is for
 //!
-//! A graph whose tasks are few at a time and differ in length, or whose shape is only found while it runs, keeps a device
-//! busy here that a sequence of dispatches would leave idle between them. Work that is wide and regular is faster as dispatches: a
-//! claim costs several atomics, and an invocation has no neighbours to read memory with. The queue promises no progress
+//! Graphs whose shape is only found while they run: tasks that add tasks, levels that nobody worked out beforehand.
+//! Where levels are known, tiny tasks that are alike are faster as one dispatch for each level on a GPU: a claim costs several
+//! atomics, and an invocation has no neighbours to read memory with; docs/work-queue.md has measurements. The queue promises no progress
 //! between invocations and needs none, so it runs where
 //! [`supports_persistent_thread_dispatch`](vyre_driver::VyreBackend::supports_persistent_thread_dispatch) is `false`, which it
 //! is on wgpu: a pass ends by itself and the next one continues.
