@@ -428,3 +428,70 @@ fn counts_are_for_one_kernel() {
     let refused = schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap_err();
     assert_eq!(refused, BindingError::Counts { kernels: 2 });
 }
+
+#[test]
+fn degenerate_graphs_run_as_their_text_says() {
+    let device = Device::new();
+    for budget in [SearchBudget::none(), SearchBudget::default()] {
+        // No nodes: the input under two names, no elements of it included.
+        let g = GraphBuilder::new("empty");
+        let x = g.input::<u32>("x", [g.dim("n")]);
+        g.output("x", x);
+        g.output("again", x);
+        let (artifact, pipelines) = device.compile(&g.finish().unwrap(), budget);
+        assert!(artifact.programs().is_empty());
+        for want in [vec![], vec![7u32, 8]] {
+            let bindings = BindingSet::new().values("x", &want);
+            let outputs = device.run(&schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap());
+            assert_eq!((words(&outputs["x"]), words(&outputs["again"])), (want.clone(), want));
+        }
+        // One value that a kernel reads and changes: it reads the old one, whoever is first.
+        let both = Kernel::build("both", |k| {
+            let old = k.read_only::<u32>("old");
+            let new = k.read_write::<u32>("new").with_len(old.len());
+            k.domain([new.len()], |[i]| new.store(i, new.load(i) + old.load(old.len() - 1u32 - i)));
+        })
+        .unwrap();
+        let g = GraphBuilder::new("both");
+        let x = g.input::<u32>("x", [g.dim("n")]);
+        let one = g.call(&add(), (1u32, x)).unwrap();
+        let two = g.call(&both, [one, one]).unwrap();
+        let seen = g.retained::<u32>("seen", [2]);
+        g.output("two", g.call(&both, [two, two]).unwrap());
+        g.output("seen", seen);
+        let (artifact, pipelines) = device.compile(&g.finish().unwrap(), budget);
+        // 3, 5: 3 + 5, 5 + 3; twice 8.
+        for (x, want) in [(vec![], vec![]), (vec![2u32, 4], vec![16u32, 16])] {
+            let bindings = BindingSet::new().values("x", &x);
+            let outputs = device.run(&schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap());
+            assert_eq!((words(&outputs["two"]), words(&outputs["seen"])), (want, vec![0, 0]));
+        }
+    }
+}
+
+#[test]
+fn dimensions_that_overflow_or_are_zero_are_errors_of_the_run() {
+    let device = Device::new();
+    let g = GraphBuilder::new("sizes");
+    let (n, m) = (g.dim("n"), g.dim("m"));
+    let x = g.input::<u32>("x", [n]);
+    let wide = g.retained::<u32>("wide", [m * m]);
+    let split = g.input::<u32>("split", [n.ceil_div(m)]);
+    g.output("y", g.call(&add(), (1u32, x)).unwrap());
+    g.output("wide", wide);
+    g.output("split", split);
+    let (artifact, pipelines) = device.compile(&g.finish().unwrap(), SearchBudget::default());
+    let run = |m: u64, split: &[u32]| {
+        let bindings = BindingSet::new().values("x", &[1u32, 2, 3]).values("split", split).dim("m", m);
+        schedule(&artifact, &pipelines, &bindings, &Held::new()).map(|s| words(&device.run(&s)["y"]))
+    };
+    assert_eq!(run(2, &[0, 0]), Ok(vec![2, 3, 4]));
+    // 3 / 0 is nothing, (2^33)² is above 2^64, and (2^16)² above the 2^32 - 1 elements of a value.
+    let fails = |m: u64, split: &[u32]| match run(m, split) {
+        Err(BindingError::Solve(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(fails(0, &[]), SolveError::Arithmetic { .. }));
+    assert!(matches!(fails(1 << 33, &[0]), SolveError::Arithmetic { .. }));
+    assert!(matches!(fails(1 << 16, &[0]), SolveError::TooLarge { value: 0x1_0000_0000, .. }));
+}
