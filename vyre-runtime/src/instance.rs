@@ -1,9 +1,10 @@
 //! Instances: what submits runs, and retains values between them.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use vyre_driver::{BackendError, BufferRef, CommandList, Span, VyreBackend};
+use vyre_driver::{BackendError, BufferRef, CommandList, Completion, Span, VyreBackend};
 use vyre_megakernel::{BindingSet, Held, Prepared};
 
 use crate::outputs::{Output, Outputs};
@@ -19,6 +20,10 @@ use crate::{ArtifactSession, SessionError, Submission};
 /// A loss of the device loses them, and so does a run that faults half-way. Every run after that which does not bind
 /// them is refused, with [`SessionError::RetainedLost`], until [`Self::reset`] makes them zeros again:
 /// nothing goes on with values that were not meant. [`Self::retained`] reads them, to bind them again after a loss.
+///
+/// A fault is found out when its run is waited for, or, if the run was dropped, by later runs once it has ended. A run
+/// that was submitted before that and goes on with the values gives the same error in place of outputs when it is waited
+/// for; so wait in the order of submission, or it may be too early to tell. A run whose wait timed out is not looked at again.
 #[derive(Clone)]
 pub struct ArtifactInstance {
     session: ArtifactSession,
@@ -39,8 +44,31 @@ struct State {
     generation: u64,
     /// What came between the values and their next run.
     lost: Option<Lost>,
-    /// Counts the times at which the values began anew.
-    epoch: u64,
+    /// Since the values began anew: the number of the first run that is known to have faulted.
+    faulted: Arc<AtomicU64>,
+    /// Runs that were submitted.
+    runs: u64,
+    /// Runs that were dropped before anybody saw how they ended.
+    unseen: Vec<(Box<dyn Completion>, Place)>,
+}
+
+/// Where a run stands among those that hand the values on.
+struct Place {
+    number: u64,
+    /// That of the state when it was submitted.
+    faulted: Arc<AtomicU64>,
+}
+
+impl Place {
+    /// Whether a run before it faulted, of those that hand on values to it.
+    fn is_after_fault(&self) -> bool {
+        self.faulted.load(Ordering::Relaxed) < self.number
+    }
+}
+
+/// No run has faulted.
+fn no_fault() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(u64::MAX))
 }
 
 /// Why retained values are gone.
@@ -68,7 +96,7 @@ impl State {
             // What a loss has taken is free already.
             let _ = self.backend.free(resource);
         }
-        self.epoch += 1;
+        self.faulted = no_fault();
     }
 
     /// Takes note of a new generation of the device.
@@ -82,10 +110,25 @@ impl State {
         }
     }
 
-    /// Notes that a run faulted, after which the values are not what they should be.
-    fn fault(&mut self) {
-        self.lost = Some(Lost::Fault);
-        self.free();
+    /// Notes that a run faulted, after which the values are not what they should be; unless they began anew since.
+    fn fault(&mut self, place: &Place) {
+        place.faulted.fetch_min(place.number, Ordering::Relaxed);
+        if Arc::ptr_eq(&place.faulted, &self.faulted) {
+            self.lost = Some(Lost::Fault);
+            self.free();
+        }
+    }
+
+    /// Looks at how dropped runs ended, of those that have.
+    fn look(&mut self) {
+        let all = std::mem::take(&mut self.unseen).into_iter();
+        let (ended, unseen): (Vec<_>, _) = all.partition(|(run, _)| run.is_finished());
+        self.unseen = unseen;
+        for (run, place) in ended {
+            if run.wait(None).is_err_and(|error| is_fault(&error)) {
+                self.fault(&place);
+            }
+        }
     }
 }
 
@@ -98,22 +141,39 @@ impl Drop for State {
 /// What a run that updates retained values has to tell if it faults.
 pub(crate) struct Ticket {
     state: Arc<Mutex<State>>,
-    epoch: u64,
+    place: Place,
+    /// The first retained value that the run took as the runs before had left it, if it did.
+    takes: Option<String>,
 }
 
 impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ticket").field("epoch", &self.epoch).finish_non_exhaustive()
+        f.debug_struct("Ticket").field("run", &self.place.number).finish_non_exhaustive()
     }
 }
 
 impl Ticket {
     pub(crate) fn fault(self) {
-        let mut state = lock(&self.state);
-        // Not if the values began anew since.
-        if state.epoch == self.epoch {
-            state.fault();
+        lock(&self.state).fault(&self.place);
+    }
+
+    /// The run has ended without a fault of its own.
+    ///
+    /// # Errors
+    /// If one before it, whose values it went on with, had one.
+    pub(crate) fn end(self) -> Result<(), SessionError> {
+        lock(&self.state).look();
+        match self.takes {
+            Some(name) if self.place.is_after_fault() => {
+                Err(SessionError::RetainedLost { name, why: Lost::Fault })
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Nobody waits for the run.
+    pub(crate) fn leave(self, run: Box<dyn Completion>) {
+        lock(&self.state).unseen.push((run, self.place));
     }
 }
 
@@ -133,7 +193,9 @@ impl ArtifactInstance {
             held: Held::new(),
             generation: session.ready().generation(),
             lost: None,
-            epoch: 0,
+            faulted: no_fault(),
+            runs: 0,
+            unseen: Vec::new(),
         };
         Self { session, state: Arc::new(Mutex::new(state)) }
     }
@@ -153,6 +215,7 @@ impl ArtifactInstance {
         let mut state = lock(&self.state);
         let ready = self.session.ready();
         state.meet(&ready);
+        state.look();
         let run = Prepared::new(artifact, bindings, &state.held)?;
         let retained: Vec<_> = artifact.retained().collect();
         // What a run binds may have another length than what is there.
@@ -192,8 +255,15 @@ impl ArtifactInstance {
             }
         }
         state.lost = None;
-        let ticket =
-            (!retained.is_empty()).then(|| Ticket { state: Arc::clone(&self.state), epoch: state.epoch });
+        let takes = retained.iter().find(|id| !run.binds(**id));
+        let takes = takes.map(|&id| artifact.graph().value(id).name.clone());
+        if takes.is_none() {
+            // No fault of a run before reaches what is bound now.
+            state.faulted = no_fault();
+        }
+        state.runs += 1;
+        let place = Place { number: state.runs, faulted: Arc::clone(&state.faulted) };
+        let ticket = (!retained.is_empty()).then(|| Ticket { state: Arc::clone(&self.state), place, takes });
         Ok(Submission::new(completion, reads, ticket))
     }
 
@@ -206,6 +276,7 @@ impl ArtifactInstance {
         let artifact = self.session.artifact();
         let mut state = lock(&self.state);
         state.meet(&self.session.ready());
+        state.look();
         if let (Some(why), Some(id)) = (state.lost, artifact.retained().next()) {
             return Err(SessionError::RetainedLost { name: artifact.graph().value(id).name.clone(), why });
         }

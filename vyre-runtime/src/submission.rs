@@ -19,7 +19,8 @@ use crate::{SessionError, instance};
 /// Dropping it abandons its outputs, not its work.
 #[derive(Debug)]
 pub struct Submission {
-    completion: Box<dyn Completion>,
+    /// Until it is waited for.
+    completion: Option<Box<dyn Completion>>,
     reads: Vec<ReadBack>,
     /// Of a run that updates retained values.
     ticket: Option<Ticket>,
@@ -37,26 +38,37 @@ pub enum Progress {
 
 impl Submission {
     pub(crate) fn new(completion: Box<dyn Completion>, reads: Vec<ReadBack>, ticket: Option<Ticket>) -> Self {
-        Self { completion, reads, ticket, since: Instant::now() }
+        Self { completion: Some(completion), reads, ticket, since: Instant::now() }
     }
 
     /// Whether the run has ended. Does not block.
     pub fn is_finished(&self) -> bool {
-        self.completion.is_finished()
+        self.completion.as_ref().is_none_or(|completion| completion.is_finished())
     }
 
     /// Waits for the run and gives its outputs. `timeout` counts from submission; a run that has not ended by then
     /// goes on, and its outputs are abandoned.
     ///
     /// # Errors
-    /// A fault of a program, a timeout, or the device's own failure.
-    pub fn wait(self, timeout: Option<Duration>) -> Result<Outputs, SessionError> {
-        let Self { completion, reads, ticket, .. } = self;
-        let bytes = completion.wait(timeout).inspect_err(|error| {
-            if let Some(ticket) = ticket.filter(|_| instance::is_fault(error)) {
-                ticket.fault();
+    /// A fault of a program, a timeout, the device's own failure, or [`SessionError::RetainedLost`] if the run went on
+    /// with retained values of one that faulted.
+    pub fn wait(mut self, timeout: Option<Duration>) -> Result<Outputs, SessionError> {
+        let reads = std::mem::take(&mut self.reads);
+        let (Some(completion), ticket) = (self.completion.take(), self.ticket.take()) else {
+            // Only waiting takes it, and that takes all.
+            return Ok(Outputs { buffers: Vec::new() });
+        };
+        let bytes = match (completion.wait(timeout), ticket) {
+            (Ok(bytes), Some(ticket)) => {
+                ticket.end()?;
+                bytes
             }
-        })?;
+            (Err(error), Some(ticket)) if instance::is_fault(&error) => {
+                ticket.fault();
+                return Err(error.into());
+            }
+            (result, _) => result?,
+        };
         let output = |(read, bytes): (ReadBack, _)| Output { name: read.name, element: read.element, bytes };
         Ok(Outputs { buffers: reads.into_iter().zip(bytes).map(output).collect() })
     }
@@ -73,6 +85,14 @@ impl Submission {
             (true, _) => Ok(Progress::Ready(self.wait(None)?)),
             (false, Some(timeout)) => Err(BackendError::Timeout { timeout }.into()),
             (false, None) => Ok(Progress::Pending(self)),
+        }
+    }
+}
+
+impl Drop for Submission {
+    fn drop(&mut self) {
+        if let (Some(completion), Some(ticket)) = (self.completion.take(), self.ticket.take()) {
+            ticket.leave(completion);
         }
     }
 }

@@ -106,6 +106,35 @@ fn nothing_goes_on_from_a_run_that_faulted() {
 }
 
 #[test]
+fn faults_reach_runs_that_were_submitted_before_they_were_known() {
+    let lost = SessionError::RetainedLost { name: "total".into(), why: Lost::Fault };
+    let instance = session().instance();
+    instance.submit(&x(&[1, 2])).unwrap().wait(None).unwrap();
+    // The second goes on with what the first left half-way; the third begins anew, the fourth goes on with that.
+    let first = instance.submit(&x(&[1, 0])).unwrap();
+    let second = instance.submit(&x(&[1, 1])).unwrap();
+    let third = instance.submit(&x(&[1, 2]).values("total", &[5u32, 5])).unwrap();
+    let fourth = instance.submit(&x(&[1, 1])).unwrap();
+    assert!(matches!(first.wait(None).unwrap_err(), SessionError::Backend(BackendError::Trap { .. })));
+    assert_eq!(second.wait(None).unwrap_err(), lost);
+    assert_eq!(third.wait(None).unwrap().values::<u32>("sum").unwrap(), [15, 25]);
+    assert_eq!(fourth.wait(None).unwrap().values::<u32>("sum").unwrap(), [25, 35]);
+    // A run before the fault is right, whenever it is waited for.
+    let before = instance.submit(&x(&[1, 1])).unwrap();
+    instance.submit(&x(&[1, 0])).unwrap().wait(None).unwrap_err();
+    assert_eq!(before.wait(None).unwrap().values::<u32>("sum").unwrap(), [35, 45]);
+    instance.reset();
+    // Nobody waits for the run that faults.
+    drop(instance.submit(&x(&[1, 0])).unwrap());
+    let next = instance.submit(&x(&[1, 1])).and_then(|run| run.wait(None));
+    assert_eq!(next.unwrap_err(), lost);
+    assert_eq!(instance.retained().unwrap_err(), lost);
+    instance.reset();
+    let outputs = instance.submit(&x(&[1, 2])).unwrap().wait(None).unwrap();
+    assert_eq!(outputs.values::<u32>("sum").unwrap(), [10, 20]);
+}
+
+#[test]
 fn a_run_can_be_looked_in_on() {
     let mut run = session().instance().submit(&x(&[1])).unwrap();
     let outputs = loop {
