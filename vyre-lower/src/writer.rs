@@ -260,7 +260,7 @@ impl Writer {
     }
 
     /// A zero of type U32 or U64 of which the driver knows no bit.
-    fn hidden_zero(&mut self, ty: DataType) -> InstId {
+    pub(crate) fn hidden_zero(&mut self, ty: DataType) -> InstId {
         let zero = self.launch(LaunchField::Zero, DataType::U32);
         if ty == DataType::U32 {
             return zero;

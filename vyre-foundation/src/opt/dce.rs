@@ -1,7 +1,8 @@
 //! Dead code: what nothing observes is not run, and what cannot run is removed.
 //!
 //! Observed are stores to buffers and shared arrays, atomics, tile ops, barriers, traps, returns, and `while` loops
-//! that may not end: those but which count a variable up to a constant. From there, what they read is live: expressions, the loads, variable reads and
+//! that may not end, which are all but those that count a variable up to a constant. From there, what they read is live:
+//! expressions, the loads, variable reads and
 //! subgroup ops whose results they use, every write to a variable or private array that is read, and the
 //! blocks around all of it. A `break` or `continue` is live if its loop is.
 //!

@@ -64,6 +64,18 @@ impl Pass {
     }
 }
 
+const DCE: Pass = Pass {
+    name: "dce",
+    reason: "what nothing observes is not run",
+    after: &[
+        ("fold", "constant conditions decide which regions are dead"),
+        ("cse", "reads that another read replaced are then unused"),
+        ("licm", "a loop that lost its reads may be empty"),
+        ("dead_stores", "what only dead stores used is then unused"),
+    ],
+    run: dce::run,
+};
+
 /// The passes, in the order in which a round runs them.
 pub const PASSES: &[Pass] = &[
     Pass {
@@ -139,17 +151,7 @@ pub const PASSES: &[Pass] = &[
         ],
         run: barriers::run,
     },
-    Pass {
-        name: "dce",
-        reason: "what nothing observes is not run",
-        after: &[
-            ("fold", "constant conditions decide which regions are dead"),
-            ("cse", "reads that another read replaced are then unused"),
-            ("licm", "a loop that lost its reads may be empty"),
-            ("dead_stores", "what only dead stores used is then unused"),
-        ],
-        run: dce::run,
-    },
+    DCE,
 ];
 
 /// How often the table is run at most: each round can expose work for the next, and nearly all programs
@@ -158,8 +160,7 @@ const ROUNDS: usize = 4;
 
 /// The program without what nothing observes, and as it is otherwise.
 pub fn remove_dead_code(program: &Checked<Program>) -> Checked<Program> {
-    let dce = PASSES.iter().find(|pass| pass.name == "dce");
-    dce.map_or_else(|| program.clone(), |pass| pass.run(program))
+    DCE.run(program)
 }
 
 /// The program with every pass applied until nothing changes.

@@ -83,7 +83,15 @@ pub(super) fn abs(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstI
     if !ty.is_float() {
         return wrap(w, ty, magnitude);
     }
-    let (float, bits) = (w.ty(a), bits(w, magnitude));
+    concealed(w, magnitude)
+}
+
+/// A float of which the driver that folds floats knows nothing.
+fn concealed(w: &mut Writer, a: InstId) -> InstId {
+    if !w.quirks.folds_floats {
+        return a;
+    }
+    let (float, bits) = (w.ty(a), bits(w, a));
     let bits = w.concealed(bits);
     w.bitcast(float, bits)
 }
@@ -115,9 +123,7 @@ pub(super) fn sign(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> Ins
 pub(super) fn fract(w: &mut Writer, _op: UnaryOp, ty: DataType, a: InstId) -> InstId {
     let floor = w.raw1(UnaryOp::Floor, a);
     // Else the driver that folds floats takes the fraction of infinity for a number.
-    let (float, bits) = (w.ty(floor), bits(w, floor));
-    let floor = w.concealed(bits);
-    let floor = w.bitcast(float, floor);
+    let floor = concealed(w, floor);
     let rest = w.raw(BinaryOp::Sub, a, floor);
     wrap(w, ty, rest)
 }

@@ -9,7 +9,7 @@ use vyre_spec::ops::{BinaryOp, CastOp, UnaryOp};
 
 use super::InstId;
 use super::float::{INFINITY, MAGNITUDE, QUIET_NAN, SIGN};
-use crate::kernel::{LaunchField, Op};
+use crate::kernel::Op;
 use crate::writer::Writer;
 
 /// 2^-14 as an f32, the least normal f16.
@@ -56,14 +56,9 @@ fn before_rounding(w: &mut Writer, a: InstId) -> InstId {
         return a;
     };
     match w.insts.get(packed.index()).map(|inst| inst.op) {
-        Some(Op::PackHalves(low, _)) if hidden == hidden_zero(w) => low,
+        Some(Op::PackHalves(low, _)) if hidden == w.hidden_zero(DataType::U32) => low,
         _ => a,
     }
-}
-
-/// Zero, unknown to the driver: one that sees a number packed and unpacked may leave it unrounded.
-fn hidden_zero(w: &mut Writer) -> InstId {
-    w.launch(LaunchField::Zero, DataType::U32)
 }
 
 /// The number's bits as they were loaded, or as they became when it was rounded.
@@ -78,7 +73,8 @@ pub(super) fn round(w: &mut Writer, ty: DataType, a: InstId) -> InstId {
     if is_native(w, ty) {
         let zero = w.lit(0.0f32);
         let word = w.value(Op::PackHalves(a, zero), DataType::U32);
-        let hidden = hidden_zero(w);
+        // A driver that sees a number packed and unpacked may leave it unrounded.
+        let hidden = w.hidden_zero(DataType::U32);
         let word = w.raw(BinaryOp::BitOr, word, hidden);
         return unpack(w, word, 0);
     }

@@ -14,6 +14,7 @@ use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
 
 use crate::bindings::Bindings;
 use crate::kernel::{BlockId, Inst, InstId, LocalId, Op};
+use crate::legalize;
 use crate::writer::{Refusal, Writer};
 
 /// The words of a 64-bit integer.
@@ -52,19 +53,7 @@ pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
         }
     }
     let pairs = vec![None; types.len()];
-    let mut pass = Narrowing { w, types, pairs, high_locals };
-    // Values are read in their block and inside it, so any order that takes outer blocks first will do.
-    let mut open = vec![Some(BlockId(0)), None];
-    while let Some(block) = open.pop() {
-        for id in pass.w.reopen(block) {
-            pass.inst(id);
-            match pass.w.insts[id.index()].op {
-                Op::If { then, otherwise, .. } => open.extend([Some(then), Some(otherwise)]),
-                Op::Loop { body, continuing } => open.extend([Some(body), Some(continuing)]),
-                _ => {}
-            }
-        }
-    }
+    Narrowing { w, types, pairs, high_locals }.each(Narrowing::inst);
 }
 
 /// Puts words in place of the conversions between 64-bit integers and floats, and of the divisions of those, in a kernel that
@@ -72,18 +61,7 @@ pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
 pub(crate) fn spare(w: &mut Writer) {
     let types: Vec<_> = w.insts.iter().map(|inst| inst.ty).collect();
     let pairs = vec![None; types.len()];
-    let mut pass = Narrowing { w, types, pairs, high_locals: Vec::new() };
-    let mut open = vec![Some(BlockId(0)), None];
-    while let Some(block) = open.pop() {
-        for id in pass.w.reopen(block) {
-            pass.spared(id);
-            match pass.w.insts[id.index()].op {
-                Op::If { then, otherwise, .. } => open.extend([Some(then), Some(otherwise)]),
-                Op::Loop { body, continuing } => open.extend([Some(body), Some(continuing)]),
-                _ => {}
-            }
-        }
-    }
+    Narrowing { w, types, pairs, high_locals: Vec::new() }.each(Narrowing::spared);
 }
 
 /// The state of rewriting a kernel.
@@ -98,6 +76,22 @@ struct Narrowing<'w> {
 }
 
 impl Narrowing<'_> {
+    /// Writes every instruction again, by `write`.
+    fn each(mut self, write: fn(&mut Self, InstId)) {
+        // Values are read in their block and inside it, so any order that takes outer blocks first will do.
+        let mut open = vec![Some(BlockId(0)), None];
+        while let Some(block) = open.pop() {
+            for id in self.w.reopen(block) {
+                write(&mut self, id);
+                match self.w.insts[id.index()].op {
+                    Op::If { then, otherwise, .. } => open.extend([Some(then), Some(otherwise)]),
+                    Op::Loop { body, continuing } => open.extend([Some(body), Some(continuing)]),
+                    _ => {}
+                }
+            }
+        }
+    }
+
     /// The type of a value as it was.
     fn ty(&self, id: InstId) -> DataType {
         self.types.get(id.index()).copied().flatten().unwrap_or(DataType::U32)
@@ -160,21 +154,14 @@ impl Narrowing<'_> {
 
     /// The words of a value that the device holds.
     fn split(&mut self, a: InstId) -> Pair {
-        let bits = self.w.bitcast(DataType::U64, a);
-        let high = self.w.raw_lit(BinaryOp::Shr, bits, 32u32);
-        let word = |w: &mut Writer, half| w.cast(CastOp::Convert, DataType::U32, half);
-        Pair { low: word(self.w, bits), high: word(self.w, high) }
+        let [low, high] = legalize::halves(self.w, a);
+        Pair { low, high }
     }
 
     /// Makes an instruction the value of two words.
     fn join(&mut self, id: InstId, ty: DataType, Pair { low, high }: Pair) {
-        let [low, high] = [low, high].map(|word| self.w.cast(CastOp::Convert, DataType::U64, word));
-        let high = self.w.raw_lit(BinaryOp::Shl, high, 32u32);
-        self.w.insts[id.index()].op = if ty == DataType::U64 {
-            Op::Binary(BinaryOp::BitOr, high, low)
-        } else {
-            Op::Cast(CastOp::Bitcast, self.w.raw(BinaryOp::BitOr, high, low))
-        };
+        let joined = legalize::join(self.w, ty, low, high);
+        self.w.insts[id.index()] = self.w.insts[joined.index()];
     }
 
     /// The words of what an op gives.

@@ -294,3 +294,23 @@ fn sixty_four_bit_ops_on_a_device_that_has_none() {
         }
     }
 }
+
+#[test]
+fn a_device_that_spoils_64_bit_integers_converts_and_divides_them_by_words() {
+    let program = vyre_foundation::build::Kernel::build("wide", |k| {
+        let x = k.read_write::<u64>("x");
+        let y = k.read_write::<f32>("y");
+        k.domain([x.len()], |[i]| {
+            x.store(i, x.load(i) / y.load(i).convert::<u64>());
+            y.store(i, x.load(i).convert::<f32>());
+        });
+    })
+    .unwrap();
+    let ops = |clobbers_wide| {
+        let quirks = Quirks { clobbers_wide, ..Quirks::default() };
+        let profile = DeviceProfile { quirks, ..profile() };
+        let text = lower(&program, &profile, &CompileOptions::default()).unwrap().to_string();
+        [": u64 = div", ": u32 = div"].map(|line| text.contains(line))
+    };
+    assert_eq!([ops(false), ops(true)], [[true, false], [false, true]]);
+}

@@ -146,16 +146,6 @@ impl Append<'_> {
 }
 
 impl Accesses for Append<'_> {
-    fn load(
-        &mut self,
-        _: &mut Target<'_>,
-        _: RegionId,
-        _: BufferId,
-        _: ExprId,
-    ) -> Result<Option<ExprId>, RejectReason> {
-        Ok(None)
-    }
-
     fn store(
         &mut self,
         target: &mut Target<'_>,

@@ -245,16 +245,6 @@ struct Capture {
 }
 
 impl Accesses for Capture {
-    fn load(
-        &mut self,
-        _: &mut Target<'_>,
-        _: RegionId,
-        _: BufferId,
-        _: ExprId,
-    ) -> Result<Option<ExprId>, RejectReason> {
-        Ok(None)
-    }
-
     fn store(
         &mut self,
         _: &mut Target<'_>,

@@ -34,16 +34,6 @@ struct Drop<'k> {
 }
 
 impl Accesses for Drop<'_> {
-    fn load(
-        &mut self,
-        _: &mut Target<'_>,
-        _: RegionId,
-        _: BufferId,
-        _: ExprId,
-    ) -> Result<Option<ExprId>, RejectReason> {
-        Ok(None)
-    }
-
     fn store(
         &mut self,
         _: &mut Target<'_>,

@@ -17,48 +17,31 @@ pub(crate) trait Accesses {
     /// The value of a load; `None` for a load of the buffer that has the value.
     fn load(
         &mut self,
-        target: &mut Target<'_>,
-        at: RegionId,
-        buffer: BufferId,
-        index: ExprId,
-    ) -> Result<Option<ExprId>, RejectReason>;
+        _target: &mut Target<'_>,
+        _at: RegionId,
+        _buffer: BufferId,
+        _index: ExprId,
+    ) -> Result<Option<ExprId>, RejectReason> {
+        Ok(None)
+    }
 
     /// Whether the store is done with; if not, it becomes a store to the buffer that gets the value.
     fn store(
         &mut self,
-        target: &mut Target<'_>,
-        at: RegionId,
-        buffer: BufferId,
-        index: ExprId,
-        value: ExprId,
-    ) -> Result<bool, RejectReason>;
+        _target: &mut Target<'_>,
+        _at: RegionId,
+        _buffer: BufferId,
+        _index: ExprId,
+        _value: ExprId,
+    ) -> Result<bool, RejectReason> {
+        Ok(false)
+    }
 }
 
 /// Accesses that stay as they are.
 pub(crate) struct Plain;
 
-impl Accesses for Plain {
-    fn load(
-        &mut self,
-        _: &mut Target<'_>,
-        _: RegionId,
-        _: BufferId,
-        _: ExprId,
-    ) -> Result<Option<ExprId>, RejectReason> {
-        Ok(None)
-    }
-
-    fn store(
-        &mut self,
-        _: &mut Target<'_>,
-        _: RegionId,
-        _: BufferId,
-        _: ExprId,
-        _: ExprId,
-    ) -> Result<bool, RejectReason> {
-        Ok(false)
-    }
-}
+impl Accesses for Plain {}
 
 /// Declares the buffers of a kernel, but for inputs and outputs of which `without` says that they are not memory. Outputs come
 /// after all inputs, so that their lengths can be said as those of inputs.
