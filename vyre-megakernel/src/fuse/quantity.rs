@@ -36,6 +36,9 @@ pub(crate) enum Atom {
     Unknown(u32),
 }
 
+/// Factors of a quantity, at most: a dimension can be a square of squares, with more factors than memory has room for.
+const MOST_ATOMS: usize = 64;
+
 /// A product of a literal and atoms.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Quantity {
@@ -75,11 +78,14 @@ impl Quantity {
         &self.atoms
     }
 
-    /// The product; `None` if its literal does not fit.
+    /// The product; `None` if its literal does not fit, or it has too many factors.
     pub(crate) fn times(&self, other: &Self) -> Option<Self> {
         let factor = self.factor.checked_mul(other.factor)?;
         if factor == 0 {
             return Some(Self::literal(0));
+        }
+        if self.atoms.len() + other.atoms.len() > MOST_ATOMS {
+            return None;
         }
         let mut atoms: Vec<u32> = self.atoms.iter().chain(&other.atoms).copied().collect();
         atoms.sort_unstable();
@@ -139,7 +145,7 @@ impl Quantities {
     pub(crate) fn product(&mut self, a: &Quantity, b: &Quantity) -> Quantity {
         match a.times(b) {
             Some(product) => product,
-            // The launch is an error then.
+            // The launch is an error then, unless almost all of its factors are 1 or one is 0.
             None => self.unknown(),
         }
     }
