@@ -15,7 +15,7 @@ use super::context::Context;
 use super::cover::{Cover, covered};
 use super::form::{Form, point_digits};
 use super::inline::point;
-use super::kernel::{Kernel, Role};
+use super::kernel::Kernel;
 use super::quantity::Quantity;
 use super::reject::RejectReason;
 use super::splice::{Accesses, Splice, declare};
@@ -52,10 +52,7 @@ pub(crate) fn append(
     let mut append =
         Append { consumer, stored, value, keep: keep.contains(&value), form, cover, axes, extents };
     Splice::new(&mut target, producer).copy(&mut target, RegionId::new(0), &mut append)?;
-    let mut nodes = [producer.nodes.as_slice(), consumer.nodes.as_slice()].concat();
-    nodes.sort_unstable();
-    nodes.dedup();
-    target.finish(producer.counts, producer.extents, nodes)
+    target.finish(producer.counts, producer.extents, producer.nodes_with(consumer))
 }
 
 /// Whether the consumer may run in the producer's flow, and for a point again.
@@ -81,11 +78,7 @@ fn is_repeatable(producer: &Kernel, consumer: &Kernel) -> Result<(), RejectReaso
     if !consumer.program.privates().is_empty() {
         return Err(RejectReason::Effect("private arrays"));
     }
-    let in_place = consumer.program.buffer_ids().find(|&buffer| consumer.role(buffer) == Role::InPlace);
-    match in_place.and_then(|buffer| consumer.values(buffer).input) {
-        Some(value) => Err(RejectReason::InPlace(value)),
-        None => Ok(()),
-    }
+    consumer.changed(|_| true).map_or(Ok(()), |value| Err(RejectReason::InPlace(value)))
 }
 
 /// The index at which a kernel loads a value, if it is that of its point, with the axes from the innermost to the outermost.
@@ -190,16 +183,5 @@ impl Accesses for Given<'_> {
         _: ExprId,
     ) -> Result<Option<ExprId>, RejectReason> {
         Ok((self.kernel.values(buffer).input == Some(self.value)).then_some(self.stored))
-    }
-
-    fn store(
-        &mut self,
-        _: &mut Target<'_>,
-        _: RegionId,
-        _: BufferId,
-        _: ExprId,
-        _: ExprId,
-    ) -> Result<bool, RejectReason> {
-        Ok(false)
     }
 }

@@ -12,7 +12,7 @@ use vyre_spec::{Axis, BuiltIn, DataType, Value};
 
 use super::context::Context;
 use super::form::point_digits;
-use super::kernel::{Kernel, OnlyStore, Role};
+use super::kernel::{Kernel, OnlyStore};
 use super::quantity::Quantity;
 use super::reject::RejectReason;
 use super::splice::{Accesses, Splice, declare};
@@ -27,15 +27,8 @@ pub(crate) fn inline(cx: &mut Context, producer: &Kernel, consumer: &Kernel) -> 
     let values: Vec<GraphValueId> = consumer.inputs().into_iter().filter(|v| outputs.contains(v)).collect();
     let sources =
         values.iter().map(|&value| Element::of(cx, producer, value)).collect::<Result<Vec<_>, _>>()?;
-    if consumer.uses.iter().any(|one| one.output.is_some() && one.input.is_some_and(|v| values.contains(&v)))
-    {
-        let in_place = consumer.program.buffer_ids().find(|&buffer| {
-            consumer.role(buffer) == Role::InPlace
-                && consumer.values(buffer).input.is_some_and(|v| values.contains(&v))
-        });
-        if let Some(value) = in_place.and_then(|buffer| consumer.values(buffer).input) {
-            return Err(RejectReason::InPlace(value));
-        }
+    if let Some(value) = consumer.changed(|value| values.contains(&value)) {
+        return Err(RejectReason::InPlace(value));
     }
     let mut target = Target::new(cx, consumer.program.name());
     let is_inlined = |k: usize, value: GraphValueId| k == 0 && values.contains(&value);
@@ -44,10 +37,7 @@ pub(crate) fn inline(cx: &mut Context, producer: &Kernel, consumer: &Kernel) -> 
     let mut splice = Splice::new(&mut target, consumer);
     let body = RegionId::new(0);
     splice.copy(&mut target, body, &mut Inline { producer, consumer, sources: &sources })?;
-    let mut nodes = [producer.nodes.as_slice(), consumer.nodes.as_slice()].concat();
-    nodes.sort_unstable();
-    nodes.dedup();
-    target.finish(consumer.counts, consumer.extents, nodes)
+    target.finish(consumer.counts, consumer.extents, producer.nodes_with(consumer))
 }
 
 /// How an element of a value follows from its index.
@@ -113,11 +103,7 @@ fn is_pure(kernel: &Kernel) -> Result<(), RejectReason> {
     if !program.privates().is_empty() {
         return Err(RejectReason::Effect("private arrays"));
     }
-    let in_place = program.buffer_ids().find(|&buffer| kernel.role(buffer) == Role::InPlace);
-    match in_place.and_then(|buffer| kernel.values(buffer).input) {
-        Some(value) => Err(RejectReason::InPlace(value)),
-        None => Ok(()),
-    }
+    kernel.changed(|_| true).map_or(Ok(()), |value| Err(RejectReason::InPlace(value)))
 }
 
 struct Inline<'k> {
@@ -156,17 +142,6 @@ impl Accesses for Inline<'_> {
         let value = self.compute(target, then, element, index)?;
         target.arena.push(then, Node::Set { var, value });
         Ok(Some(target.push_result(at, Node::Get { var }, element.ty)))
-    }
-
-    fn store(
-        &mut self,
-        _: &mut Target<'_>,
-        _: RegionId,
-        _: BufferId,
-        _: ExprId,
-        _: ExprId,
-    ) -> Result<bool, RejectReason> {
-        Ok(false)
     }
 }
 

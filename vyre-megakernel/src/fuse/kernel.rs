@@ -57,6 +57,22 @@ impl Kernel {
         self.uses.iter().filter_map(|one| one.output).collect()
     }
 
+    /// The nodes of the graph whose work this and another kernel do, each once and in order.
+    pub(crate) fn nodes_with(&self, other: &Self) -> Vec<GraphNodeId> {
+        let mut nodes = [self.nodes.as_slice(), other.nodes.as_slice()].concat();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The first value that it changes in place, of those that `is` says.
+    pub(crate) fn changed(&self, is: impl Fn(GraphValueId) -> bool) -> Option<GraphValueId> {
+        let inputs =
+            self.program.buffer_ids().filter_map(|buffer| Some((buffer, self.values(buffer).input?)));
+        let mut asked = inputs.filter(|&(_, value)| is(value));
+        asked.find(|&(buffer, _)| self.role(buffer) == Role::InPlace).map(|(_, value)| value)
+    }
+
     /// The buffer that becomes a value.
     pub(crate) fn output(&self, value: GraphValueId) -> Option<BufferId> {
         let at = self.uses.iter().position(|one| one.output == Some(value))?;

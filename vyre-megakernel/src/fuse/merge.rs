@@ -58,10 +58,7 @@ pub(crate) fn merge(
     Splice::new(&mut target, first).copy(&mut target, body, &mut pass)?;
     (pass.kernel, pass.storing) = (second, false);
     Splice::new(&mut target, second).copy(&mut target, body, &mut pass)?;
-    let mut nodes = [first.nodes.as_slice(), second.nodes.as_slice()].concat();
-    nodes.sort_unstable();
-    nodes.dedup();
-    target.finish(None, wider.extents, nodes)
+    target.finish(None, wider.extents, first.nodes_with(second))
 }
 
 /// The values that go from the first to the second, with where the first stores them.
@@ -84,11 +81,7 @@ fn passed(
         if total != cx.value(value).length || !cx.is_length(&total) {
             return Err(RejectReason::NotWhole);
         }
-        let changes = second
-            .program
-            .buffer_ids()
-            .any(|buffer| second.role(buffer) == Role::InPlace && second.values(buffer).input == Some(value));
-        if changes {
+        if second.changed(|input| input == value).is_some() {
             return Err(RejectReason::InPlace(value));
         }
         passed.insert(value, form);
