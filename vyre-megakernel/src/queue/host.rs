@@ -119,9 +119,12 @@ impl WorkQueue {
 
     fn bind(&self, buffers: &[(&str, Resource)]) -> Result<Vec<Resource>, QueueError> {
         let known = || self.shared.iter().map(|buffer| buffer.name.clone()).collect();
-        for (name, _) in buffers {
+        for (i, (name, _)) in buffers.iter().enumerate() {
             if self.shared.iter().all(|buffer| buffer.name != *name) {
                 return Err(QueueError::UnknownBuffer { name: (*name).to_owned(), known: known() });
+            }
+            if buffers.iter().take(i).any(|(other, _)| other == name) {
+                return Err(QueueError::Twice { name: (*name).to_owned() });
             }
         }
         let bound = self.shared.iter().map(|buffer| {

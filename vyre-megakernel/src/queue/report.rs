@@ -38,7 +38,7 @@ pub enum QueueError {
         missing: Capability,
     },
     /// The queue's kernel cannot be made: a fault of ours.
-    #[error("the queue's kernel is wrong: {message}")]
+    #[error("the queue's kernel is wrong, which is a fault of Vyre: please report the handlers: {message}")]
     Kernel {
         /// What is wrong.
         message: String,
@@ -47,8 +47,14 @@ pub enum QueueError {
     #[error("the tasks were checked for another queue: check them with this one")]
     OtherQueue,
     /// A shared buffer is not bound.
-    #[error("the handlers' buffer `{name}` is not bound")]
+    #[error("the handlers' buffer `{name}` is not bound: pass a resident buffer for it")]
     Unbound {
+        /// Its name.
+        name: String,
+    },
+    /// A shared buffer is bound twice.
+    #[error("the handlers' buffer `{name}` is bound twice: bind it once")]
+    Twice {
         /// Its name.
         name: String,
     },
@@ -61,7 +67,7 @@ pub enum QueueError {
         known: Vec<String>,
     },
     /// There would be more tasks than the queue can number.
-    #[error("{tasks} tasks and room for {extra} more are above the limit of {limit}")]
+    #[error("{tasks} tasks and room for {extra} more are above the limit of {limit}: split the graph")]
     Capacity {
         /// The graph's tasks.
         tasks: u64,

@@ -361,6 +361,7 @@ fn what_is_bound_is_what_the_handlers_declare() {
     assert_eq!(refused(&[("values", one)]), QueueError::Unbound { name: "runs".to_owned() });
     let known = vec!["values".to_owned(), "runs".to_owned()];
     assert_eq!(refused(&[("value", one)]), QueueError::UnknownBuffer { name: "value".to_owned(), known });
+    assert_eq!(refused(&[("runs", one), ("runs", one)]), QueueError::Twice { name: "runs".to_owned() });
     let (other, ..) = mixing(QueueLayout { lanes: 2, ..QueueLayout::default() }, 16);
     let buffers = [("values", one), ("runs", one)];
     assert_eq!(other.run(&backend, &tasks, &buffers, &options()), Err(QueueError::OtherQueue));
