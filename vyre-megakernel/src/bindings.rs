@@ -91,7 +91,7 @@ pub enum BindingError {
         known: Vec<String>,
     },
     /// A value or parameter is bound twice.
-    #[error("`{0}` is bound twice")]
+    #[error("`{0}` is bound twice: bind it once")]
     Twice(String),
     /// An input is not bound.
     #[error("input `{name}` is not bound: bind {element} elements")]
@@ -102,7 +102,7 @@ pub enum BindingError {
         element: DataType,
     },
     /// Values of another type are bound.
-    #[error("`{name}` has {needs} elements, but {got} values are bound")]
+    #[error("`{name}` has {needs} elements, but {got} values are bound: convert them")]
     ElementType {
         /// Its name.
         name: String,
@@ -115,7 +115,10 @@ pub enum BindingError {
     #[error("`{0}` is only given back: bind a resident buffer, or leave it out to read it back")]
     OutputOnly(String),
     /// A resident buffer is bound to an output, or held for a value, of another length.
-    #[error("`{name}` has {needs} bytes, but a resident buffer of {got} is bound to it or held for it")]
+    #[error(
+        "`{name}` has {needs} bytes, but a resident buffer of {got} is bound to it or held for it: allocate one of \
+         {needs}"
+    )]
     ResidentLength {
         /// Its name.
         name: String,
@@ -124,8 +127,10 @@ pub enum BindingError {
         /// The buffer's.
         got: u64,
     },
-    /// Two outputs would be written to one buffer.
-    #[error("outputs `{first}` and `{second}` are bound to one resident buffer")]
+    /// Two outputs, or what retained values become, would be written to one buffer.
+    #[error(
+        "`{first}` and `{second}` are bound to one resident buffer, which would get both: bind a buffer to each"
+    )]
     SharedOutput {
         /// One.
         first: String,
@@ -147,16 +152,16 @@ pub enum BindingError {
         /// What it is.
         got: String,
     },
-    /// Workgroup counts replace those of a single program only.
+    /// Workgroup counts replace those of a single kernel only.
     #[error(
-        "workgroup counts are given, but the artifact runs {kernels} kernels: give counts to the graph's nodes"
+        "workgroup counts are given, but the artifact runs {kernels} kernels, not one: give counts to the graph's nodes"
     )]
     Counts {
         /// How many.
         kernels: usize,
     },
     /// A number of elements does not fit its place.
-    #[error("{what} is {value}, above the limit of {limit}")]
+    #[error("{what} is {value}, above the limit of {limit}: split the work into several runs")]
     TooLarge {
         /// What.
         what: String,

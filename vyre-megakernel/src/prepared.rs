@@ -48,6 +48,12 @@ impl<'a> Prepared<'a> {
         }
         let solved = settled(artifact, sizes(graph, bindings, &bound, held)?)?;
         promised(artifact, &solved)?;
+        if bindings.counts.is_some() {
+            let kernels = artifact.plan().kernels();
+            if kernels != 1 {
+                return Err(BindingError::Counts { kernels });
+            }
+        }
         let prepared = Self { artifact, bindings, bound, residents, solved };
         for (output, resident) in graph.outputs().iter().zip(&prepared.residents) {
             let needs = prepared.bytes_of(output.value);
@@ -158,13 +164,6 @@ fn matched<'a>(graph: &ProgramGraph, bindings: &'a BindingSet<'a>) -> Result<Mat
                 }
             }
             return Err(BindingError::UnknownValue { key: key.to_string(), known });
-        }
-    }
-    let bound_outputs = || graph.outputs().iter().zip(&residents).filter_map(|(o, r)| Some((o, (*r)?)));
-    for (i, (second, resource)) in bound_outputs().enumerate() {
-        if let Some((first, _)) = bound_outputs().take(i).find(|(_, other)| *other == resource) {
-            let (first, second) = (first.name.clone(), second.name.clone());
-            return Err(BindingError::SharedOutput { first, second });
         }
     }
     Ok((bound, residents))

@@ -323,6 +323,36 @@ fn without_what_is_held_a_run_is_the_first() {
 }
 
 #[test]
+fn one_buffer_of_two_values_is_read_as_it_was_and_never_gets_two() {
+    let device = Device::new();
+    let graph = retaining();
+    for budget in [SearchBudget::none(), SearchBudget::default()] {
+        let (artifact, pipelines) = device.compile(&graph, budget);
+        // `x` is read after `total`, in the same buffer, has been updated.
+        let both = device.filled(&[50, 60]);
+        let bindings = BindingSet::new().resident("x", both).resident("total", both);
+        let outputs = device.run(&schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap());
+        assert_eq!(words(&outputs["out"]), [50 + 51, 60 + 61]);
+        assert_eq!(words(&device.contents(both)), [51, 61]);
+        let refused = |bindings: &BindingSet<'_>| {
+            schedule(&artifact, &pipelines, bindings, &Held::new()).unwrap_err().to_string()
+        };
+        let x = BindingSet::new().values("x", &[1u32, 2]);
+        let one = x.clone().resident("total", both).resident("out", both);
+        assert!(refused(&one).starts_with("`out` and `total` are bound to one resident buffer"));
+        let two = x.clone().resident("total", both).resident("b", both);
+        assert!(refused(&two).starts_with("`total` and `b` are bound to one resident buffer"));
+        // `a` is what the run found, but the buffer is to have what `a` becomes.
+        assert!(refused(&x.clone().resident("a", both)).starts_with("`a` and `a` are bound"));
+        // What is held is updated there: the buffer is read for it, and gets the output.
+        let held = Held::from([(graph.value_named("total").unwrap(), device.filled(&[0, 0]))]);
+        let outputs = device.run(&schedule(&artifact, &pipelines, &one, &held).unwrap());
+        assert!(!outputs.contains_key("out"));
+        assert_eq!(words(&device.contents(both)), [1 + 52, 2 + 62]);
+    }
+}
+
+#[test]
 fn constants_are_uploaded_unless_they_are_held() {
     let device = Device::new();
     let g = GraphBuilder::new("constants");
@@ -427,6 +457,12 @@ fn counts_are_for_one_kernel() {
     let bindings = BindingSet::new().values("x", &[1.0f32]).counts([1, 1, 1]);
     let refused = schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap_err();
     assert_eq!(refused, BindingError::Counts { kernels: 2 });
+    let g = GraphBuilder::new("nothing_to_run");
+    let x = g.input::<f32>("x", [1]);
+    g.output("y", x);
+    let (artifact, pipelines) = device.compile(&g.finish().unwrap(), SearchBudget::none());
+    let refused = schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap_err();
+    assert_eq!(refused, BindingError::Counts { kernels: 0 });
 }
 
 #[test]

@@ -27,6 +27,13 @@ pub struct Plan {
     pub rejected: Vec<Rejection>,
 }
 
+impl Plan {
+    /// How many kernels a run launches.
+    pub fn kernels(&self) -> usize {
+        self.steps.iter().filter(|step| matches!(step, Step::Run(_))).count()
+    }
+}
+
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {

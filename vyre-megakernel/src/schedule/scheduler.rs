@@ -1,132 +1,22 @@
-//! From a run that fits to its command list.
+//! The commands of a run, step by step, and where each value is meanwhile.
 
 use std::sync::Arc;
 
-use vyre_driver::{
-    Binding, BufferRef, Command, CommandList, CompiledPipeline, DispatchCommand, Resource, Span,
-};
+use vyre_driver::{Binding, BufferRef, Command, CommandList, DispatchCommand, Resource, Span};
 use vyre_foundation::graph::{GraphValueId, Source};
 use vyre_foundation::launch::Params;
-use vyre_spec::DataType;
 
+use super::readers::{Readers, readers};
+use super::{Pipelines, ReadBack};
 use crate::bindings::Bound;
 use crate::fuse::{Placement, Run, Step};
-use crate::{Artifact, BindingError, BindingSet, Held, Prepared};
+use crate::{BindingError, Held, Prepared};
 
-/// The pipelines of an artifact's programs.
-#[derive(Clone, Debug)]
-pub struct Pipelines(Vec<Arc<dyn CompiledPipeline>>);
-
-impl Pipelines {
-    /// Pipelines that were compiled from the artifact's programs with its options, in their order, by the backend that
-    /// will run them.
-    ///
-    /// # Errors
-    /// If there are more or fewer, or one is of another program.
-    pub fn new(artifact: &Artifact, pipelines: Vec<Arc<dyn CompiledPipeline>>) -> Result<Self, BindingError> {
-        let (needs, got) = (artifact.programs().len(), pipelines.len());
-        if needs != got {
-            return Err(BindingError::PipelineCount { needs, got });
-        }
-        for (index, (program, pipeline)) in artifact.programs().iter().zip(&pipelines).enumerate() {
-            let compiled = pipeline.program();
-            if !compiled.same(program) && **compiled != **program {
-                let (needs, got) = (program.name().to_owned(), compiled.name().to_owned());
-                return Err(BindingError::OtherProgram { index, needs, got });
-            }
-        }
-        Ok(Self(pipelines))
-    }
-}
-
-/// The work of one run.
-#[derive(Debug)]
-pub struct Schedule<'a> {
-    /// The commands.
-    pub list: CommandList<'a>,
-    /// What each of the list's reads gives, in their order.
-    pub reads: Vec<ReadBack>,
-}
-
-/// An output that is read back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadBack {
-    /// Its name.
-    pub name: String,
-    /// Its element type.
-    pub element: DataType,
-}
-
-/// The command list that runs an artifact: one submission. It uploads what is bound, runs the kernels and reads
-/// each output back that is not resident. Nothing else is read back: intermediate values live in memory of the list.
-///
-/// A retained value that is `held` is read and updated there. One that is not is of this run alone: it is what is
-/// bound, else zeros; a resident buffer that is bound to it is updated.
-///
-/// # Errors
-/// If the bindings do not fit the artifact.
-pub fn schedule<'a>(
-    artifact: &'a Artifact,
-    pipelines: &Pipelines,
-    bindings: &'a BindingSet<'a>,
-    held: &Held,
-) -> Result<Schedule<'a>, BindingError> {
-    Prepared::new(artifact, bindings, held)?.schedule(pipelines, held)
-}
-
-impl<'a> Prepared<'a> {
-    /// As [`schedule`]. Buffers for retained values may have been added to `held` meanwhile; they are of
-    /// [`Self::bytes_of`] bytes, and zeros.
-    ///
-    /// # Errors
-    /// If a parameter, a count or a length does not fit a kernel, or what is held has another length.
-    pub fn schedule(&self, pipelines: &Pipelines, held: &Held) -> Result<Schedule<'a>, BindingError> {
-        for (&id, resource) in held.iter().filter(|(id, _)| id.index() < self.bound.len()) {
-            let needs = self.bytes_of(id);
-            if resource.len != needs {
-                let name = self.artifact.graph().value(id).name.clone();
-                return Err(BindingError::ResidentLength { name, needs, got: resource.len });
-            }
-        }
-        let mut scheduler = Scheduler::new(self, held);
-        scheduler.place();
-        for (number, step) in self.artifact.plan().steps.iter().enumerate() {
-            match step {
-                Step::Copy { from, to } => scheduler.copy_value(number, *from, *to),
-                Step::Run(run) => scheduler.run(run, pipelines)?,
-            }
-        }
-        // Before what is read may be overwritten.
-        let reads = scheduler.reads();
-        scheduler.settle();
-        Ok(Schedule { list: scheduler.list, reads })
-    }
-}
-
-/// What reads a value.
-#[derive(Clone, Copy, Debug, Default)]
-struct Readers {
-    /// How many steps.
-    steps: usize,
-    /// The last of them.
-    last: usize,
-    /// How many outputs and retained values it becomes.
-    lasting: usize,
-    /// Whether a step needs it in memory; a copy of host bytes does not.
-    by_kernel: bool,
-}
-
-impl Readers {
-    /// Whether step `number` is the only thing that is left to read the value.
-    fn end_with(&self, number: usize) -> bool {
-        self.lasting == 0 && self.last == number
-    }
-}
-
-struct Scheduler<'p, 'a> {
+/// A command list under construction.
+pub(super) struct Scheduler<'p, 'a> {
     prepared: &'p Prepared<'a>,
     held: &'p Held,
-    list: CommandList<'a>,
+    pub(super) list: CommandList<'a>,
     readers: Vec<Readers>,
     /// Where each value is.
     at: Vec<Option<BufferRef>>,
@@ -135,43 +25,10 @@ struct Scheduler<'p, 'a> {
 }
 
 impl<'p, 'a> Scheduler<'p, 'a> {
-    fn new(prepared: &'p Prepared<'a>, held: &'p Held) -> Self {
-        let graph = prepared.artifact.graph();
-        let mut readers = vec![Readers::default(); graph.values().len()];
-        let mut read = |value: GraphValueId, note: &dyn Fn(&mut Readers)| {
-            if let Some(readers) = readers.get_mut(value.index()) {
-                note(readers);
-            }
-        };
-        for (number, step) in prepared.artifact.plan().steps.iter().enumerate() {
-            let by_step = |readers: &mut Readers| {
-                readers.steps += 1;
-                readers.last = number;
-            };
-            match step {
-                Step::Copy { from, .. } => read(*from, &by_step),
-                Step::Run(run) => {
-                    // The input of an in-place use is in its output's memory by now.
-                    let inputs = run.buffers.iter().filter(|used| used.output.is_none());
-                    for value in inputs.filter_map(|used| used.input) {
-                        read(value, &|readers| {
-                            by_step(readers);
-                            readers.by_kernel = true;
-                        });
-                    }
-                }
-            }
-        }
-        for output in graph.outputs() {
-            read(output.value, &|readers| readers.lasting += 1);
-        }
-        for value in graph.values() {
-            if let Source::Retained { next: Some(next) } = value.source {
-                read(next, &|readers| readers.lasting += 1);
-            }
-        }
+    pub(super) fn new(prepared: &'p Prepared<'a>, held: &'p Held) -> Self {
+        let readers = readers(prepared.artifact);
         let list = CommandList::new().labeled(prepared.bindings.label.clone());
-        let at = vec![None; graph.values().len()];
+        let at = vec![None; readers.len()];
         Self { prepared, held, list, readers, at, wanted: Vec::new() }
     }
 
@@ -200,7 +57,7 @@ impl<'p, 'a> Scheduler<'p, 'a> {
     }
 
     /// Gives every value its place, and uploads what the host has.
-    fn place(&mut self) {
+    pub(super) fn place(&mut self) {
         let prepared = self.prepared;
         let (graph, plan) = (prepared.artifact.graph(), prepared.artifact.plan());
         for id in graph.value_ids() {
@@ -304,7 +161,7 @@ impl<'p, 'a> Scheduler<'p, 'a> {
     }
 
     /// A copy that the plan has before a kernel works in place.
-    fn copy_value(&mut self, number: usize, from: GraphValueId, to: GraphValueId) {
+    pub(super) fn copy_value(&mut self, from: GraphValueId, to: GraphValueId) {
         let graph = self.prepared.artifact.graph();
         let source = &graph.value(from).source;
         if self.at.get(from.index()).is_some_and(Option::is_none) && !matches!(source, Source::Node { .. }) {
@@ -320,10 +177,13 @@ impl<'p, 'a> Scheduler<'p, 'a> {
         let becomes = *source == Source::Retained { next: Some(to) };
         let own = self.prepared.artifact.plan().places.get(to.index()) == Some(&Placement::Output);
         let is_free = self.at.get(to.index()).is_some_and(Option::is_none);
-        if becomes && own && is_free && self.readers(from).end_with(number) {
+        if becomes && own && is_free {
             let buffer = self.place_of(from);
-            self.set(to, buffer);
-            return;
+            // The caller may have bound the buffer to another value as well.
+            if self.is_unused_until(to, buffer) {
+                self.set(to, buffer);
+                return;
+            }
         }
         let (from, to) = (self.span(from), self.span(to));
         self.copy(from, to);
@@ -337,7 +197,7 @@ impl<'p, 'a> Scheduler<'p, 'a> {
         }
     }
 
-    fn run(&mut self, run: &Run, pipelines: &Pipelines) -> Result<(), BindingError> {
+    pub(super) fn run(&mut self, run: &Run, pipelines: &Pipelines) -> Result<(), BindingError> {
         let artifact = self.prepared.artifact;
         let position = run.program as usize;
         let (Some(program), Some(pipeline)) = (artifact.programs().get(position), pipelines.0.get(position))
@@ -360,13 +220,8 @@ impl<'p, 'a> Scheduler<'p, 'a> {
             params = params.with(&param.name, self.prepared.param(source, param.ty, &param.name)?);
         }
         let counts = match (self.prepared.bindings.counts, run.counts) {
-            (Some(counts), _) => {
-                let kernels = artifact.plan().steps.iter().filter(|s| matches!(s, Step::Run(_))).count();
-                if kernels != 1 {
-                    return Err(BindingError::Counts { kernels });
-                }
-                Some(counts)
-            }
+            // There is one kernel: preparing the run checks.
+            (Some(counts), _) => Some(counts),
             (None, Some(dims)) => Some(self.prepared.counts(dims)?),
             (None, None) => None,
         };
@@ -376,7 +231,7 @@ impl<'p, 'a> Scheduler<'p, 'a> {
     }
 
     /// Reads back the outputs that are not resident.
-    fn reads(&mut self) -> Vec<ReadBack> {
+    pub(super) fn reads(&mut self) -> Vec<ReadBack> {
         let graph = self.prepared.artifact.graph();
         let mut reads = Vec::new();
         for (output, resident) in graph.outputs().iter().zip(&self.prepared.residents) {
@@ -391,7 +246,7 @@ impl<'p, 'a> Scheduler<'p, 'a> {
     }
 
     /// Copies outputs to where they are wanted, and makes retained values what the next run finds.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let graph = self.prepared.artifact.graph();
         let mut moves = Vec::new();
         for (position, resource) in std::mem::take(&mut self.wanted) {
