@@ -44,7 +44,7 @@ mod schedule;
 
 pub use artifact::{Artifact, ArtifactError, ArtifactId, CompileError, PlanFault, Rejected, compile};
 pub use bindings::{BindingError, BindingSet, Key};
-pub use envelope::{ArtifactEnvelope, AttachError, EnvelopeError};
+pub use envelope::{ArtifactEnvelope, AttachError, EnvelopeError, MaterializeError, Materialized};
 pub use fuse::{Facts, SearchBudget};
 pub use prepared::{Held, Prepared};
 pub use request::{CompileRequest, RequestError, ValidRequest};

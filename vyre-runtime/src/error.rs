@@ -1,7 +1,9 @@
 //! Why a session cannot be opened or a run fails.
 
 use vyre_driver::BackendError;
-use vyre_megakernel::{ArtifactError, BindingError, CompileError, EnvelopeError, ProfileDigest};
+use vyre_megakernel::{
+    ArtifactError, BindingError, CompileError, EnvelopeError, MaterializeError, ProfileDigest,
+};
 use vyre_spec::{DataType, PartialElement};
 
 use crate::Lost;
@@ -81,5 +83,14 @@ impl SessionError {
             self,
             Self::Backend(BackendError::DeviceLost { .. } | BackendError::BadHandle { problem: "stale", .. })
         )
+    }
+}
+
+impl From<MaterializeError> for SessionError {
+    fn from(error: MaterializeError) -> Self {
+        match error {
+            MaterializeError::Backend(error) => error.into(),
+            MaterializeError::Envelope(error) => error.into(),
+        }
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use vyre_driver::{
-    BackendError, BackendRegistration, BufferRef, CommandList, CompiledPipeline, Materializer, PayloadError,
-    PayloadKey, Resource, TargetPayload, VyreBackend,
+    BackendError, BackendRegistration, BufferRef, CommandList, CompiledPipeline, Materializer, PayloadKey,
+    Resource, TargetPayload, VyreBackend,
 };
-use vyre_megakernel::{Artifact, ArtifactEnvelope, EnvelopeError, Held, Pipelines};
+use vyre_megakernel::{Artifact, ArtifactEnvelope, Held, Materialized, Pipelines};
 
 use crate::SessionError;
 
@@ -36,35 +36,9 @@ impl Source {
         envelope: &ArtifactEnvelope,
         key: Option<&PayloadKey>,
     ) -> Result<(Self, Vec<Arc<dyn CompiledPipeline>>), SessionError> {
-        let materializer = registration.materializer()?;
-        if let Some(key) = key {
-            envelope.verify(key)?;
-        }
-        let held = envelope.payloads().iter().filter(|payload| payload.backend == registration.id);
-        // The backend's own order, if it has one; then what else there is.
-        let formats = registration.target_compiler.map(|compiler| compiler.formats(backend.profile()));
-        let mut formats = formats.unwrap_or_default();
-        formats.extend(held.map(|payload| payload.format.as_str()));
-        let mut refusal = None;
-        for format in formats {
-            let Ok(payload) = envelope.payload(registration.id, &[format]) else { continue };
-            match materializer.materialize(backend, payload, key) {
-                Ok(pipelines) => {
-                    let (payload, key) = (Box::new(payload.clone()), key.cloned());
-                    return Ok((Self::Payload { materializer, payload, key }, pipelines));
-                }
-                // Another format may need no trust.
-                Err(error @ BackendError::Payload(PayloadError::Untrusted { .. })) => {
-                    refusal.get_or_insert(error);
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let none = || EnvelopeError::NoPayload {
-            backend: registration.id.to_owned(),
-            held: envelope.payloads().iter().map(|p| format!("{} ({})", p.backend, p.format)).collect(),
-        };
-        Err(refusal.map_or_else(|| none().into(), SessionError::from))
+        let Materialized { payload, pipelines } = envelope.materialize(backend, registration, key)?;
+        let (payload, key) = (Box::new(payload.clone()), key.cloned());
+        Ok((Self::Payload { materializer: registration.materializer()?, payload, key }, pipelines))
     }
 
     /// The pipelines of the artifact's programs.

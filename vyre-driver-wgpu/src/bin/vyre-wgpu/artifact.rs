@@ -1,13 +1,16 @@
 //! Artifacts and envelopes: their files, and `run` on them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Instant;
 
-use vyre_driver::{PayloadError, PayloadKey, VyreBackend, backend_registration};
+use vyre_driver::{BackendError, PayloadError, PayloadKey, VyreBackend, backend_registration};
 use vyre_foundation::graph::{ProgramGraph, Source};
-use vyre_megakernel::fuse::Step;
-use vyre_megakernel::{Artifact, ArtifactEnvelope, BindingSet, Held, Pipelines, schedule};
+use vyre_megakernel::{
+    Artifact, ArtifactEnvelope, BindingSet, EnvelopeError, Held, MaterializeError, Materialized, Pipelines,
+    ProfileDigest, schedule,
+};
 
 use crate::args::{Inputs, Run};
 use crate::error::CliError;
@@ -20,8 +23,11 @@ const MAGICS: [&[u8]; 2] = [b"VYREENV\0", b"VYREART\0"];
 
 /// Whether a file is an artifact or an envelope, by its first bytes.
 pub(crate) fn is_artifact(path: &Path) -> Result<bool, CliError> {
-    let bytes = fs::read(path).map_err(|source| CliError::Read { path: path.to_owned(), source })?;
-    Ok(MAGICS.iter().any(|magic| bytes.starts_with(magic)))
+    let failed = |source| CliError::Read { path: path.to_owned(), source };
+    let mut start = Vec::new();
+    let longest = MAGICS.iter().map(|magic| magic.len()).max().unwrap_or(0) as u64;
+    File::open(path).map_err(failed)?.take(longest).read_to_end(&mut start).map_err(failed)?;
+    Ok(MAGICS.iter().any(|magic| start.starts_with(magic)))
 }
 
 /// Reads an envelope, or an artifact as an envelope without payloads.
@@ -52,7 +58,7 @@ pub(crate) fn key(path: &Path) -> Result<PayloadKey, CliError> {
     Ok(PayloadKey::new(key))
 }
 
-/// The pipelines of an envelope: of a payload where there is one that the backend takes, else of the programs.
+/// The pipelines of an envelope, and the format of the payload that they are of; else they are of the programs.
 fn pipelines(
     backend: &dyn VyreBackend,
     envelope: &ArtifactEnvelope,
@@ -60,21 +66,19 @@ fn pipelines(
 ) -> Result<(Pipelines, Option<String>), CliError> {
     let artifact = envelope.artifact();
     let registration = backend_registration(backend.id())?;
-    if let Some(key) = key {
-        envelope.verify(key)?;
-    }
-    if let (Some(compiler), Some(materializer)) = (registration.target_compiler, registration.materializer) {
-        for format in compiler.formats(backend.profile()) {
-            let Ok(payload) = envelope.payload(registration.id, &[format]) else { continue };
-            match materializer.materialize(backend, payload, key) {
-                Ok(pipelines) => {
-                    return Ok((Pipelines::new(artifact, pipelines)?, Some(format.to_owned())));
-                }
-                // Another format may need no trust.
-                Err(vyre_driver::BackendError::Payload(PayloadError::Untrusted { .. })) => {}
-                Err(error) => return Err(error.into()),
-            }
+    match envelope.materialize(backend, registration, key) {
+        Ok(Materialized { payload, pipelines }) => {
+            return Ok((Pipelines::new(artifact, pipelines)?, Some(payload.format.clone())));
         }
+        // There is none that the backend takes.
+        Err(
+            MaterializeError::Envelope(EnvelopeError::NoPayload { .. })
+            | MaterializeError::Backend(
+                BackendError::NoFacet { .. } | BackendError::Payload(PayloadError::Untrusted { .. }),
+            ),
+        ) => {}
+        Err(MaterializeError::Envelope(error)) => return Err(error.into()),
+        Err(MaterializeError::Backend(error)) => return Err(error.into()),
     }
     let compiled = artifact.programs().iter().map(|p| backend.compile_checked(p, artifact.options()));
     Ok((Pipelines::new(artifact, compiled.collect::<Result<_, _>>()?)?, None))
@@ -95,7 +99,7 @@ pub(crate) fn run(arguments: &Run) -> Result<(), CliError> {
 
     progress.at("opening the backend");
     let backend = (backend_registration(&arguments.backend)?.open)()?;
-    let device = vyre_megakernel::ProfileDigest::of(backend.profile());
+    let device = ProfileDigest::of(backend.profile());
     if artifact.profile() != device {
         return Err(CliError::OtherDevice { device: backend.profile().name.clone() });
     }
@@ -157,9 +161,4 @@ pub(crate) fn params(
     inputs: &Inputs,
 ) -> Result<Vec<(String, vyre_spec::Value)>, CliError> {
     inputs::scalars(graph.params().iter().map(|param| (param.name.as_str(), param.ty)), inputs)
-}
-
-/// How many kernels a run launches.
-pub(crate) fn kernels(artifact: &Artifact) -> usize {
-    artifact.plan().steps.iter().filter(|step| matches!(step, Step::Run(_))).count()
 }

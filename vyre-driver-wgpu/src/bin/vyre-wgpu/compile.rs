@@ -28,15 +28,17 @@ pub(crate) fn run(arguments: &Compile) -> Result<(), CliError> {
     let request = CompileRequest::graph(&graph, profile).with_facts(facts).with_budget(budget).validate()?;
     let compiled = compile(&request)?;
     let registration = backend_registration(WGPU_BACKEND_ID)?;
-    let envelope = ArtifactEnvelope::new(compiled).with_target(registration, profile)?;
-    let envelope = key.as_ref().map_or(envelope.clone(), |key| envelope.sealed(key));
+    let mut envelope = ArtifactEnvelope::new(compiled).with_target(registration, profile)?;
+    if let Some(key) = &key {
+        envelope = envelope.sealed(key);
+    }
     let bytes = envelope.to_bytes();
     let path = &arguments.output;
     fs::write(path, &bytes).map_err(|source| CliError::Write { path: path.clone(), source })?;
 
     let compiled = envelope.artifact();
     let formats: Vec<_> = envelope.payloads().iter().map(|payload| payload.format.as_str()).collect();
-    let (nodes, kernels) = (graph.nodes().len(), artifact::kernels(compiled));
+    let (nodes, kernels) = (graph.nodes().len(), compiled.plan().kernels());
     if arguments.json {
         let summary = json!({
             "graph": graph.name(),

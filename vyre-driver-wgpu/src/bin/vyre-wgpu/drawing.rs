@@ -98,7 +98,7 @@ impl Drawing {
     /// What a run does.
     pub(crate) fn after(artifact: &Artifact) -> Self {
         let (graph, plan) = (artifact.graph(), artifact.plan());
-        let kernels = crate::artifact::kernels(artifact);
+        let kernels = plan.kernels();
         let title = format!("{}: {kernels} kernel{}", graph.name(), if kernels == 1 { "" } else { "s" });
         let mut drawing = Self { title, ..Self::default() };
         let mut made_by = drawing.sources(graph);

@@ -14,16 +14,18 @@
 //!
 //! Each payload carries a digest, and a MAC if it is sealed, of its own.
 
+mod error;
+mod target;
+
 use std::cmp::Ordering;
 
 use vyre_driver::codec::{CodecError, Reader, Writer};
-use vyre_driver::{
-    BackendError, BackendRegistration, PayloadError, PayloadKey, ProfileDigest, TargetPayload,
-};
+use vyre_driver::{PayloadKey, TargetPayload};
 use vyre_foundation::wire;
-use vyre_spec::{CompileOptions, DeviceProfile};
 
-use crate::{Artifact, ArtifactError};
+use crate::Artifact;
+pub use error::{AttachError, EnvelopeError, MaterializeError};
+pub use target::Materialized;
 
 const MAGIC: [u8; 8] = *b"VYREENV\0";
 const VERSION: u32 = 1;
@@ -39,99 +41,6 @@ pub struct ArtifactEnvelope {
     payloads: Vec<TargetPayload>,
     /// Kept as it was read, and looked at by [`Self::verify`] alone.
     mac: Option<[u8; 32]>,
-}
-
-/// Why bytes are no envelope, or why a payload does not belong into one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EnvelopeError {
-    /// They do not begin as an envelope does.
-    #[error("these bytes are no artifact envelope: they do not begin with `VYREENV`")]
-    NotAnEnvelope,
-    /// They are of another version of the format.
-    #[error("the envelope has format version {got}, but this release reads {known}: compile it again")]
-    Version {
-        /// The version that they have.
-        got: u32,
-        /// The version that this release reads.
-        known: u32,
-    },
-    /// They are more than an envelope may be.
-    #[error("the envelope has {bytes} bytes, above the limit of {most}")]
-    TooLarge {
-        /// How many there are.
-        bytes: usize,
-        /// The limit.
-        most: usize,
-    },
-    /// The digest does not fit: bytes were changed or lost.
-    #[error("the envelope is damaged: its content does not have the digest that it carries")]
-    Damaged,
-    /// They end too early, or hold what no envelope holds.
-    #[error("the envelope is malformed: {0}")]
-    Codec(#[from] CodecError),
-    /// The artifact in it cannot be read.
-    #[error("the envelope begins its artifact at byte {at}: {source}")]
-    Artifact {
-        /// Where the artifact begins.
-        at: usize,
-        /// Why.
-        source: ArtifactError,
-    },
-    /// A payload in it cannot be read.
-    #[error("payload {index} of the envelope, from byte {at}: {source}")]
-    Payload {
-        /// Its position.
-        index: usize,
-        /// Where it begins.
-        at: usize,
-        /// Why.
-        source: PayloadError,
-    },
-    /// A payload is of other programs than the artifact's.
-    #[error("the `{format}` payload for {device} is of other programs than the artifact's: {what}")]
-    OtherPrograms {
-        /// The payload's format.
-        format: String,
-        /// The device that it is for.
-        device: String,
-        /// What differs.
-        what: String,
-    },
-    /// A payload is for a device with another profile than the artifact's.
-    #[error(
-        "the `{format}` payload is for a device with the profile {payload}, but the artifact is for {artifact}"
-    )]
-    OtherProfile {
-        /// The payload's format.
-        format: String,
-        /// The digest of its device's profile.
-        payload: ProfileDigest,
-        /// That of the artifact's.
-        artifact: ProfileDigest,
-    },
-    /// There are two payloads of one backend and format.
-    #[error("the envelope holds two payloads of the format `{format}` for the backend `{backend}`")]
-    Twice {
-        /// The backend.
-        backend: String,
-        /// The format.
-        format: String,
-    },
-    /// A key was given, but the envelope has no MAC.
-    #[error("the envelope carries no MAC, but a key was given that it must be verified with")]
-    NoMac,
-    /// The MAC is not the one that the key gives.
-    #[error("the envelope's MAC does not verify under the key: it was changed, or made with another key")]
-    WrongMac,
-    /// It holds no payload that a backend takes.
-    #[error("the envelope holds no payload for the backend `{backend}`; it holds: {}", if held.is_empty() { "none".to_owned() } else { held.join(", ") })]
-    NoPayload {
-        /// The backend.
-        backend: String,
-        /// The backend and format of each payload that it holds.
-        held: Vec<String>,
-    },
 }
 
 impl ArtifactEnvelope {
@@ -157,47 +66,6 @@ impl ArtifactEnvelope {
                 self.mac = None;
                 Ok(self)
             }
-        }
-    }
-
-    /// The same with payloads that the backend's target compiler makes for the device that the artifact is for, one in
-    /// each format that the device takes and that can hold the programs. No device is needed.
-    ///
-    /// # Errors
-    /// [`AttachError::Profile`] if `profile` is not the artifact's, [`BackendError::NoFacet`] if the backend has no
-    /// target compiler, or why no format can hold the programs.
-    pub fn with_target(
-        mut self,
-        registration: &BackendRegistration,
-        profile: &DeviceProfile,
-    ) -> Result<Self, AttachError> {
-        let compiler = registration.target_compiler()?;
-        let (given, artifact) = (ProfileDigest::of(profile), self.artifact.profile());
-        if given != artifact {
-            return Err(AttachError::Profile { given, artifact });
-        }
-        let formats = compiler.formats(profile);
-        // Sessions hold each launch to the contract that a kernel rests on, or take a guarded one.
-        let options = CompileOptions { launch_contract: true, ..self.artifact.options().clone() };
-        let mut refusal = None;
-        let mut attached = 0;
-        for &format in &formats {
-            let programs = self.artifact.programs();
-            match compiler.compile_as(format, programs, profile, &options) {
-                Ok(payload) => {
-                    self = self.with_payload(payload)?;
-                    attached += 1;
-                }
-                Err(error) => drop(refusal.get_or_insert(error)),
-            }
-        }
-        match refusal {
-            Some(error) if attached == 0 => Err(error.into()),
-            None if attached == 0 => {
-                let (format, device) = ("none".to_owned(), profile.name.clone());
-                Err(BackendError::from(PayloadError::Format { format, device, known: Vec::new() }).into())
-            }
-            _ => Ok(self),
         }
     }
 
@@ -241,10 +109,12 @@ impl ArtifactEnvelope {
         let of = |format: &&str| {
             self.payloads.iter().find(|payload| payload.backend == backend && payload.format == **format)
         };
-        formats.iter().find_map(of).ok_or_else(|| EnvelopeError::NoPayload {
-            backend: backend.to_owned(),
-            held: self.payloads.iter().map(|p| format!("{} ({})", p.backend, p.format)).collect(),
-        })
+        formats.iter().find_map(of).ok_or_else(|| self.no_payload(backend))
+    }
+
+    fn no_payload(&self, backend: &str) -> EnvelopeError {
+        let held = self.payloads.iter().map(|p| format!("{} ({})", p.backend, p.format)).collect();
+        EnvelopeError::NoPayload { backend: backend.to_owned(), held }
     }
 
     /// The canonical bytes.
@@ -356,24 +226,4 @@ fn nested<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], usize), CodecError> 
 
 fn order(a: &TargetPayload, b: &TargetPayload) -> Ordering {
     (&a.backend, &a.format).cmp(&(&b.backend, &b.format))
-}
-
-/// Why no payload can be attached.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AttachError {
-    /// The target compiler refuses a program, or there is none.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// The payload does not belong into the envelope.
-    #[error(transparent)]
-    Envelope(#[from] EnvelopeError),
-    /// The profile is not the artifact's.
-    #[error("the profile {given} is not that of the device that the artifact is for, {artifact}")]
-    Profile {
-        /// The digest of the profile that was given.
-        given: ProfileDigest,
-        /// That of the artifact's.
-        artifact: ProfileDigest,
-    },
 }
