@@ -5,6 +5,8 @@
 //! in steps of 1 or over the invocations of a workgroup does, or a condition `digit < bound` cuts a sum of ids that goes at
 //! least so far.
 
+use std::collections::BTreeMap;
+
 use vyre_foundation::ir::{BufferId, Expr, ExprId, Node, NodeId};
 use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Axis, BuiltIn};
@@ -112,6 +114,11 @@ impl Around {
         if program.nodes().iter().any(|node| matches!(node, Node::Return)) {
             return None;
         }
+        let variables = (0..).map(ExprId::new).zip(program.exprs()).filter_map(|(id, expr)| match *expr {
+            Expr::LoopVar(node) => Some((node, id)),
+            _ => None,
+        });
+        let variables: BTreeMap<NodeId, ExprId> = variables.collect();
         let mut region = program.facts().region_of(store);
         while let Some((holder, _)) = program.facts().parent(region) {
             match *program.node(holder) {
@@ -129,9 +136,7 @@ impl Around {
                     }
                 }
                 Node::For { start, step, .. } if !jumps => {
-                    let is_own = |expr: &Expr| *expr == Expr::LoopVar(holder);
-                    let variable = program.exprs().iter().position(is_own)?;
-                    let component = Component::Expr(ExprId::new(variable as u32));
+                    let component = Component::Expr(*variables.get(&holder)?);
                     let step = constant(step)?;
                     let start = form(start)?;
                     if start != Form::default() || !step.is_one() {

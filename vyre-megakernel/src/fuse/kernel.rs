@@ -23,9 +23,28 @@ pub(crate) struct Kernel {
     pub(crate) counts: Option<[DimId; 3]>,
     /// The nodes of the graph whose work it does.
     pub(crate) nodes: Vec<GraphNodeId>,
+    /// What each buffer is to it, and its one store.
+    buffers: Vec<(Role, Option<OnlyStore>)>,
+}
+
+/// What is bound to a kernel's program, and over what it runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) uses: Vec<Use>,
+    pub(crate) params: Vec<ParamSource>,
+    pub(crate) extents: Option<[DimId; 3]>,
+    pub(crate) counts: Option<[DimId; 3]>,
+    pub(crate) nodes: Vec<GraphNodeId>,
 }
 
 impl Kernel {
+    /// The kernel of a program and what is bound to it.
+    pub(crate) fn new(program: Checked<Program>, bound: Bound) -> Self {
+        let Bound { uses, params, extents, counts, nodes } = bound;
+        let buffers = roles(&program);
+        Self { program, uses, params, extents, counts, nodes, buffers }
+    }
+
     /// The kernel that runs a node as it is.
     pub(crate) fn of_node(graph: &ProgramGraph, id: GraphNodeId) -> Self {
         let (node, program) = (graph.node(id), graph.program_of(id));
@@ -34,14 +53,9 @@ impl Kernel {
             input: if buffer.access.is_input() { inputs.next() } else { None },
             output: if buffer.access.is_output() { outputs.next() } else { None },
         });
-        Self {
-            uses: uses.collect(),
-            program: program.clone(),
-            params: node.params.clone(),
-            extents: graph.extents(id),
-            counts: node.counts,
-            nodes: vec![id],
-        }
+        let (uses, params) = (uses.collect(), node.params.clone());
+        let (extents, counts, nodes) = (graph.extents(id), node.counts, vec![id]);
+        Self::new(program.clone(), Bound { uses, params, extents, counts, nodes })
     }
 
     /// The values that it reads, each once.
@@ -126,37 +140,58 @@ impl Kernel {
 
     /// How a buffer is accessed.
     pub(crate) fn role(&self, buffer: BufferId) -> Role {
-        match self.program.buffer(buffer).access {
-            Access::ReadOnly | Access::Uniform => Role::Read,
-            Access::WriteOnly => Role::Write,
-            Access::ReadWrite if self.is_split(buffer) => Role::Split,
-            Access::ReadWrite => Role::InPlace,
-        }
+        self.buffers.get(buffer.index()).map_or(Role::InPlace, |(role, _)| *role)
     }
 
     /// The one store to a buffer, if every invocation of a domain makes it, once.
     pub(crate) fn only_store(&self, buffer: BufferId) -> Option<OnlyStore> {
-        if !self.is_domain() {
-            return None;
-        }
-        let mut writes = self.accesses(buffer).filter(|(_, node)| !matches!(node, Node::Load { .. }));
-        let (id, node) = writes.next()?;
-        let Node::Store { index, value, .. } = *node else { return None };
-        let returns = self.program.nodes().iter().any(|node| matches!(node, Node::Return));
-        let only = writes.next().is_none() && !returns;
-        let unconditional = self.program.facts().region_of(id) == self.program.body();
-        (only && unconditional).then_some(OnlyStore { node: id, index, value })
+        self.buffers.get(buffer.index()).and_then(|(_, store)| *store)
     }
+}
 
-    /// Whether a `ReadWrite` buffer may as well be two, the old value and the new one: every invocation stores one
-    /// element, once, and loads that element only, before it does.
-    fn is_split(&self, buffer: BufferId) -> bool {
-        let Some(store) = self.only_store(buffer) else { return false };
-        self.accesses(buffer).all(|(id, node)| match *node {
-            Node::Load { index, .. } => index == store.index && id < store.node,
-            _ => id == store.node,
+/// What each buffer is to a program, and its one store, if every invocation of a domain makes it, once.
+fn roles(program: &Checked<Program>) -> Vec<(Role, Option<OnlyStore>)> {
+    let returns = program.nodes().iter().any(|node| matches!(node, Node::Return));
+    let may_be_one = matches!(program.launch(), Launch::Domain { .. }) && !returns;
+    // How many nodes write each buffer, and the last that stores to it as `only_store` wants it.
+    let mut writes = vec![(0u32, None); program.buffers().len()];
+    let accesses = || {
+        let nodes = (0..).map(NodeId::new).zip(program.nodes());
+        nodes.filter_map(|(id, node)| match node.place() {
+            Some(Place::Buffer(buffer)) => Some((id, node, buffer.index())),
+            _ => None,
         })
+    };
+    for (id, node, buffer) in accesses().filter(|(_, node, _)| !matches!(node, Node::Load { .. })) {
+        let Some((count, store)) = writes.get_mut(buffer) else { continue };
+        *count = count.saturating_add(1);
+        *store = match *node {
+            Node::Store { index, value, .. } if program.facts().region_of(id) == program.body() => {
+                Some(OnlyStore { node: id, index, value })
+            }
+            _ => None,
+        };
     }
+    let only = |&(count, store): &(u32, Option<OnlyStore>)| store.filter(|_| count == 1 && may_be_one);
+    let stores: Vec<Option<OnlyStore>> = writes.iter().map(only).collect();
+    // A `ReadWrite` buffer may as well be two, the old value and the new one, if every invocation stores one element,
+    // once, and loads that element only, before it does.
+    let mut is_split: Vec<bool> = stores.iter().map(Option::is_some).collect();
+    for (id, node, buffer) in accesses() {
+        if let (Node::Load { index, .. }, Some(&Some(store))) = (node, stores.get(buffer)) {
+            if *index != store.index || id >= store.node {
+                is_split[buffer] = false;
+            }
+        }
+    }
+    let role = |(access, is_split): (Access, bool)| match access {
+        Access::ReadOnly | Access::Uniform => Role::Read,
+        Access::WriteOnly => Role::Write,
+        Access::ReadWrite if is_split => Role::Split,
+        Access::ReadWrite => Role::InPlace,
+    };
+    let access = program.buffers().iter().map(|buffer| buffer.access);
+    access.zip(is_split).map(role).zip(stores).collect()
 }
 
 /// The one store of an invocation to a buffer.

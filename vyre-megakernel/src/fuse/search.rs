@@ -18,6 +18,7 @@ use super::merge::merge;
 use super::place::place;
 use super::plan::{Cost, Fusion, Group, Plan, Rejection};
 use super::prune::prune;
+use super::quantity::Quantity;
 use super::reject::RejectReason;
 use super::rows::join;
 use super::{Facts, SearchBudget};
@@ -26,6 +27,9 @@ use super::{Facts, SearchBudget};
 const BESIDE: usize = 8;
 /// Into how many readers a kernel may be dissolved.
 const MOST_READERS: usize = 8;
+
+/// Points or workgroups, and the size of workgroups.
+type LaunchKey = ([Quantity; 3], Option<[u32; 3]>);
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -200,25 +204,50 @@ impl<'g> Search<'g> {
 
     /// Makes independent kernels of equal launches one.
     fn beside(&mut self) -> Result<(), PlanError> {
+        let mut alike: BTreeMap<LaunchKey, Vec<usize>> = BTreeMap::new();
         for at in 0..self.entries.len() {
+            if let Some(launch) = self.launch(at) {
+                alike.entry(launch).or_default().push(at);
+            }
+        }
+        for at in 0..self.entries.len() {
+            let Some(others) = self.launch(at).and_then(|launch| alike.get(&launch)) else { continue };
+            let after = others.get(others.partition_point(|&other| other <= at)..).unwrap_or_default();
+            if after.is_empty() {
+                continue;
+            }
+            let related = self.related(at);
             let mut compared = 0;
-            for other in at + 1..self.entries.len() {
-                let (Some(a), Some(b)) = (self.entry(at), self.entry(other)) else { continue };
-                let alike = a.kernel.extents.is_some()
-                    && a.kernel.extent(&self.cx) == b.kernel.extent(&self.cx)
-                    && a.kernel.program.launch().workgroup_size()
-                        == b.kernel.program.launch().workgroup_size();
-                if !alike || self.reaches(at, other, false) || self.reaches(other, at, false) {
+            for &other in after {
+                if self.is_spent() {
+                    return Ok(());
+                }
+                self.spend(1);
+                if self.entry(other).is_none() || related.contains(&other) {
                     continue;
                 }
                 compared += 1;
-                if compared > BESIDE {
+                // Once it is one with another kernel, that one is compared.
+                if compared > BESIDE || self.consider(at, other, &ALL)? {
                     break;
                 }
-                self.consider(at, other, &ALL)?;
             }
         }
         Ok(())
+    }
+
+    /// What kernels that are to run beside one another have in common; `None` of one whose counts are in a buffer.
+    fn launch(&self, at: usize) -> Option<LaunchKey> {
+        let kernel = &self.entry(at)?.kernel;
+        Some((kernel.extent(&self.cx)?, kernel.program.launch().workgroup_size()))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.candidates == 0 || self.work == 0
+    }
+
+    fn spend(&mut self, work: u64) {
+        self.work = self.work.saturating_sub(work);
     }
 
     /// Leaves out kernels and stores whose values nobody needs, such as those that all readers compute themselves.
@@ -243,29 +272,50 @@ impl<'g> Search<'g> {
             }
             let (kernel, how) = (entry.kernel.clone(), entry.how.clone());
             let pruned = prune(&mut self.cx, &kernel, &unneeded);
-            if let Ok(kernel) = self.built(pruned) {
+            if let Ok(kernel) = self.built(pruned, &[&kernel]) {
                 self.take(at);
                 self.put(at, kernel, how);
             }
         }
     }
 
-    /// Whether a kernel needs, over others, what another one computes; `over` says whether others must stand between.
-    fn reaches(&self, from: usize, to: usize, over: bool) -> bool {
-        let next = |at: usize| {
-            let outputs = self.entry(at).map_or_else(Vec::new, |entry| entry.kernel.outputs());
-            outputs.into_iter().filter_map(|value| self.readers.get(&value)).flatten().copied().collect()
-        };
-        let mut stack: Vec<usize> = next(from);
-        if over {
-            stack.retain(|&at| at != to);
+    /// The kernels that read what a kernel computes, each once.
+    fn users(&self, at: usize) -> BTreeSet<usize> {
+        let outputs = self.entry(at).map_or_else(Vec::new, |entry| entry.kernel.outputs());
+        outputs.iter().filter_map(|value| self.readers.get(value)).flatten().copied().collect()
+    }
+
+    /// The kernels that compute what a kernel reads, each once.
+    fn sources(&self, at: usize) -> BTreeSet<usize> {
+        let inputs = self.entry(at).map_or_else(Vec::new, |entry| entry.kernel.inputs());
+        inputs.iter().filter_map(|value| self.makers.get(value)).copied().collect()
+    }
+
+    /// All kernels that need what a kernel computes or compute what it needs, over others too. Each costs work.
+    fn related(&mut self, at: usize) -> BTreeSet<usize> {
+        let mut related = BTreeSet::new();
+        for next in [Self::users, Self::sources] {
+            let mut stack = vec![at];
+            while let Some(one) = stack.pop().filter(|_| !self.is_spent()) {
+                self.spend(1);
+                stack.extend(next(self, one).into_iter().filter(|&at| related.insert(at)));
+            }
         }
-        let mut seen: BTreeSet<usize> = stack.iter().copied().collect();
+        related
+    }
+
+    /// Whether a kernel needs, over others, what another one computes. Each that is looked at costs work.
+    fn is_between(&mut self, from: usize, to: usize) -> bool {
+        let mut seen = self.users(from);
+        seen.remove(&to);
+        let mut stack: Vec<usize> = seen.iter().copied().collect();
         while let Some(at) = stack.pop() {
-            if at == to {
+            self.spend(1);
+            // What is not known is taken for so.
+            if at == to || self.work == 0 {
                 return true;
             }
-            stack.extend(next(at).into_iter().filter(|&at| seen.insert(at)));
+            stack.extend(self.users(at).into_iter().filter(|&at| seen.insert(at)));
         }
         false
     }
@@ -325,8 +375,7 @@ impl<'g> Search<'g> {
         let both_domains = a.kernel.is_domain() && b.kernel.is_domain();
         let outputs = a.kernel.outputs();
         let reads = b.kernel.inputs().iter().any(|value| outputs.contains(value));
-        let readers: BTreeSet<usize> =
-            outputs.iter().filter_map(|value| self.readers.get(value)).flatten().copied().collect();
+        let readers = self.users(first);
         let is_kept = outputs.iter().any(|value| self.kept.contains(value));
         let fits = match way {
             Way::Merge => both_domains && a.kernel.extent(&self.cx) == b.kernel.extent(&self.cx),
@@ -339,13 +388,14 @@ impl<'g> Search<'g> {
             // The reason of a pair of which no way is one.
             return Err((way == Way::Merge).then_some(RejectReason::Launches));
         }
-        if self.candidates == 0 || self.work == 0 {
+        if self.is_spent() {
             return Err(Some(RejectReason::Budget));
         }
-        if matches!(way, Way::Merge | Way::Join | Way::Append) && self.reaches(first, second, true) {
-            return Err(Some(RejectReason::Between));
+        let (a, b) = (a.kernel.clone(), b.kernel.clone());
+        if matches!(way, Way::Merge | Way::Join | Way::Append) && self.is_between(first, second) {
+            return Err(Some(if self.is_spent() { RejectReason::Budget } else { RejectReason::Between }));
         }
-        if matches!(way, Way::Merge | Way::Join | Way::Append) && a.kernel.may_trap() {
+        if matches!(way, Way::Merge | Way::Join | Way::Append) && a.may_trap() {
             // The first trap of a run stays the first.
             let between = self.entries.get(first + 1..second).unwrap_or_default().iter().flatten();
             if between.into_iter().any(|entry| entry.kernel.may_trap()) {
@@ -360,7 +410,6 @@ impl<'g> Search<'g> {
                 keep.insert(value);
             }
         }
-        let (a, b) = (a.kernel.clone(), b.kernel.clone());
         let mut before = self.price(second);
         let mut changes = Vec::new();
         match way {
@@ -371,11 +420,11 @@ impl<'g> Search<'g> {
                     Way::Append => append(&mut self.cx, &a, &b, &keep),
                     _ => join(&mut self.cx, &a, &b, &keep),
                 };
-                changes.extend([(second, Some(self.built(one)?)), (first, None)]);
+                changes.extend([(second, Some(self.built(one, &[&a, &b])?)), (first, None)]);
             }
             Way::Inline => {
                 let one = inline(&mut self.cx, &a, &b);
-                changes.push((second, Some(self.built(one)?)));
+                changes.push((second, Some(self.built(one, &[&a, &b])?)));
             }
             Way::Dissolve => {
                 before = self.price(first);
@@ -384,7 +433,7 @@ impl<'g> Search<'g> {
                     let Some(entry) = self.entry(reader) else { continue };
                     let kernel = entry.kernel.clone();
                     let one = inline(&mut self.cx, &a, &kernel);
-                    changes.push((reader, Some(self.built(one)?)));
+                    changes.push((reader, Some(self.built(one, &[&a, &kernel])?)));
                 }
                 changes.push((first, None));
             }
@@ -402,12 +451,23 @@ impl<'g> Search<'g> {
         Ok(Candidate { changes, how, before, after })
     }
 
-    /// A kernel that was built, if the device takes it; counts it.
-    fn built(&mut self, kernel: Result<Kernel, RejectReason>) -> Result<Kernel, Option<RejectReason>> {
+    /// A kernel that was built of others, if the device takes it; counts it, also if it was refused when it was built.
+    fn built(
+        &mut self,
+        kernel: Result<Kernel, RejectReason>,
+        of: &[&Kernel],
+    ) -> Result<Kernel, Option<RejectReason>> {
         self.candidates = self.candidates.saturating_sub(1);
+        let size = |kernel: &Kernel| (kernel.program.nodes().len() + kernel.program.exprs().len()) as u64;
+        match &kernel {
+            Ok(kernel) => self.spend(size(kernel)),
+            Err(RejectReason::Limit { .. } | RejectReason::Refused(_)) => {
+                self.spend(of.iter().map(|kernel| size(kernel)).sum());
+            }
+            Err(_) => {}
+        }
         let kernel = kernel.map_err(Some)?;
         let program = &kernel.program;
-        self.work = self.work.saturating_sub((program.nodes().len() + program.exprs().len()) as u64);
         let buffers = kernel.uses.len() as u64 + u64::from(program.facts().has_trap());
         let limits = [
             ("the number of buffers", buffers, u64::from(self.profile.max_storage_bindings)),
@@ -472,13 +532,9 @@ impl<'g> Search<'g> {
 
     /// The kernels, each after those that it needs, otherwise by their position.
     fn order(&self) -> Vec<usize> {
-        let needs = |at: usize| -> BTreeSet<usize> {
-            let inputs = self.entry(at).map_or_else(Vec::new, |entry| entry.kernel.inputs());
-            inputs.iter().filter_map(|value| self.makers.get(value)).copied().collect()
-        };
         let mut left: BTreeMap<usize, BTreeSet<usize>> = (0..self.entries.len())
             .filter(|&at| self.entry(at).is_some())
-            .map(|at| (at, needs(at)))
+            .map(|at| (at, self.sources(at)))
             .collect();
         let mut users: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (&at, needs) in &left {

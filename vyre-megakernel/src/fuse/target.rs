@@ -1,6 +1,6 @@
 //! A fused program under construction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use vyre_foundation::check;
 use vyre_foundation::graph::{DimId, GraphNodeId, GraphValueId, ParamSource};
@@ -14,7 +14,7 @@ use vyre_spec::{Access, BuiltIn, DataType, Value};
 
 use super::context::Context;
 use super::form::{Component, Form, Leaves, Term};
-use super::kernel::{Kernel, Role};
+use super::kernel::{Bound, Kernel, Role};
 use super::plan::Use;
 use super::quantity::{Atom, Quantity};
 use super::reject::RejectReason;
@@ -35,8 +35,8 @@ pub(crate) struct Target<'c> {
     params: Vec<ParamSource>,
     /// Names that are taken, with the number of the last that was made of each.
     names: BTreeMap<String, u32>,
-    /// Parameters by source and type.
-    known_params: BTreeMap<(DimId, DataType), ParamId>,
+    /// Parameters by source, type and whether they are specialised.
+    known_params: HashMap<(ParamSource, DataType, bool), ParamId>,
     /// The buffer that has each value at first, and the one that gets it.
     reads: BTreeMap<GraphValueId, BufferId>,
     writes: BTreeMap<GraphValueId, BufferId>,
@@ -56,7 +56,7 @@ impl<'c> Target<'c> {
             uses: Vec::new(),
             params: Vec::new(),
             names: BTreeMap::new(),
-            known_params: BTreeMap::new(),
+            known_params: HashMap::new(),
             reads: BTreeMap::new(),
             writes: BTreeMap::new(),
             lengths: BTreeMap::new(),
@@ -267,29 +267,22 @@ impl<'c> Target<'c> {
     }
 
     fn declare(&mut self, source: ParamSource, name: &str, ty: DataType, specialize: bool) -> ParamId {
-        let known = self.params.iter().zip(self.arena.program().params());
-        let same = |(known, param): (&ParamSource, &Param)| {
-            *known == source && param.ty == ty && param.specialize == specialize
-        };
-        if let Some(at) = known.into_iter().position(same) {
-            return ParamId::new(at as u32);
+        if let Some(&known) = self.known_params.get(&(source, ty, specialize)) {
+            return known;
         }
         let name = self.fresh(name);
         self.params.push(source);
         let quantity = self.cx.param(source, ty);
         self.leaves.params.push(quantity);
-        self.arena.param(Param { name, ty, specialize })
+        let param = self.arena.param(Param { name, ty, specialize });
+        self.known_params.insert((source, ty, specialize), param);
+        param
     }
 
     /// A `u32` parameter that is a dimension.
     fn dim_param(&mut self, dim: DimId) -> ParamId {
-        if let Some(&known) = self.known_params.get(&(dim, DataType::U32)) {
-            return known;
-        }
         let name = self.cx.dim_name(dim);
-        let param = self.declare(ParamSource::Dim(dim), &name, DataType::U32, false);
-        self.known_params.insert((dim, DataType::U32), param);
-        param
+        self.declare(ParamSource::Dim(dim), &name, DataType::U32, false)
     }
 
     /// A quantity as an extent of the host.
@@ -496,8 +489,7 @@ impl<'c> Target<'c> {
         for pass in PASSES.iter().filter(|pass| matches!(pass.name, "cse" | "dce")) {
             program = pass.run(&program);
         }
-        let kernel = Kernel { program, uses, params, extents, counts, nodes };
-        without_unused(cx, kernel)
+        without_unused(cx, Kernel::new(program, Bound { uses, params, extents, counts, nodes }))
     }
 }
 
@@ -529,5 +521,6 @@ fn without_unused(cx: &mut Context, kernel: Kernel) -> Result<Kernel, RejectReas
     let (program, _) = arena.finish().map_err(|error| refused(error.to_string()))?;
     let program = check::check(program)
         .map_err(|found| refused(found.first().map_or_else(String::new, ToString::to_string)))?;
-    Ok(Kernel { program, uses, params, ..kernel })
+    let Kernel { extents, counts, nodes, .. } = kernel;
+    Ok(Kernel::new(program, Bound { uses, params, extents, counts, nodes }))
 }
