@@ -280,4 +280,20 @@ impl Node {
             _ => None,
         }
     }
+
+    /// The variable that the node declares, reads or sets.
+    pub const fn var(&self) -> Option<VarId> {
+        match *self {
+            Self::Declare { var, .. } | Self::Get { var } | Self::Set { var, .. } => Some(var),
+            _ => None,
+        }
+    }
+
+    /// The variable that the node declares, reads or sets, to be changed.
+    pub const fn var_mut(&mut self) -> Option<&mut VarId> {
+        match self {
+            Self::Declare { var, .. } | Self::Get { var } | Self::Set { var, .. } => Some(var),
+            _ => None,
+        }
+    }
 }

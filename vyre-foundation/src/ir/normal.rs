@@ -171,7 +171,7 @@ impl Normalizer {
             Some(Place::Private(id)) => in_range("private array", id.raw(), self.source.privates.len())?,
             None => {}
         }
-        if let Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } = *node {
+        if let Some(var) = node.var() {
             in_range("variable", var.raw(), self.source.vars.len())?;
         }
         if let Node::Tile { tile, action } = *node {
@@ -185,7 +185,7 @@ impl Normalizer {
     /// Numbers variables by the first node that names them, in text order; others are dropped.
     fn number_vars(&mut self) {
         for node in &mut self.out_nodes {
-            if let Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } = node {
+            if let Some(var) = node.var_mut() {
                 let Some(slot) = self.vars.get_mut(var.index()) else { continue };
                 *var = *slot.get_or_insert_with(|| {
                     self.out_vars.push(self.source.vars[var.index()].clone());

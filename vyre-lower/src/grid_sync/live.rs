@@ -99,11 +99,8 @@ pub(super) fn layout(
         for id in part.all_nodes() {
             let node = program.node(id);
             reads.stack.extend(node.operands());
-            match *node {
-                Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } => {
-                    vars[var.index()].add(number, false);
-                }
-                _ => {}
+            if let Some(var) = node.var() {
+                vars[var.index()].add(number, false);
             }
             match node.place() {
                 Some(Place::Private(array)) => privates[array.index()].add(number, part.in_loop),

@@ -239,11 +239,8 @@ impl<'k> Splice<'k> {
                     }
                     _ => {}
                 }
-                match &mut node {
-                    Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } => {
-                        *var = self.vars.get(var.index()).copied().unwrap_or(*var);
-                    }
-                    _ => {}
+                if let Some(var) = node.var_mut() {
+                    *var = self.vars.get(var.index()).copied().unwrap_or(*var);
                 }
                 node
             }

@@ -183,13 +183,12 @@ impl Splicer<'_> {
                     Place::Shared(_) => {}
                 }
             }
-            match &mut node {
-                Node::Declare { var, .. } | Node::Get { var } | Node::Set { var, .. } => {
-                    *var = vars.get(var.index()).copied().unwrap_or(*var);
-                }
+            if let Some(var) = node.var_mut() {
+                *var = vars.get(var.index()).copied().unwrap_or(*var);
+            }
+            if let Node::Trap { address, .. } = node {
                 // Holds the trap's number; what it does is made where it stands.
-                Node::Trap { address, .. } => node = Node::Set { var: address_of_fault, value: *address },
-                _ => {}
+                node = Node::Set { var: address_of_fault, value: address };
             }
             self.arena.node(node);
         }
