@@ -25,7 +25,7 @@ pub struct Evaluated {
 /// that it lacks are zeros.
 ///
 /// # Errors
-/// If a kernel cannot be run.
+/// If a kernel cannot be run, or a value is larger than the options' `memory_limit`.
 pub fn evaluate(
     graph: &ProgramGraph,
     plan: &Plan,
@@ -33,6 +33,13 @@ pub fn evaluate(
     bound: &BTreeMap<GraphValueId, Vec<u8>>,
     options: &MachineOptions,
 ) -> Result<Evaluated, MachineError> {
+    for id in graph.value_ids() {
+        let (bytes, limit) = (solved.bytes(graph, id), options.memory_limit);
+        if bytes > limit {
+            let what = format!("value `{}`", graph.value(id).name);
+            return Err(MachineError::Memory { what, bytes, limit });
+        }
+    }
     let mut memory =
         Memory { graph, plan, solved, slots: vec![Vec::new(); plan.slots.len()], own: bound.clone() };
     let (mut trap, mut reports) = (None, Vec::new());

@@ -1,10 +1,13 @@
 //! The graphs of the benchmarks.
 
-use vyre_foundation::machine::MachineOptions;
+use std::collections::BTreeMap;
+
+use vyre_foundation::graph::{Bindings, solve};
+use vyre_foundation::machine::{MachineError, MachineOptions};
 use vyre_spec::DeviceProfile;
 
 use super::{kernels, planned, run_with, same, shown};
-use crate::fuse::{Facts, SearchBudget, plan};
+use crate::fuse::{Facts, SearchBudget, evaluate, plan};
 use crate::samples;
 
 #[test]
@@ -62,4 +65,14 @@ fn what_workgroups_pass_on_is_behind_barriers() {
         let found = run_with(&graph, &planned(&graph), &dims, &[], (1, &options)).reports;
         assert!(found.is_empty(), "{found:?}");
     }
+}
+
+#[test]
+fn a_value_beyond_the_memory_is_refused_before_it_is_made() {
+    let graph = samples::chain(2).unwrap();
+    let solved = solve(&graph, &Bindings::new().dim("n", u64::from(u32::MAX))).unwrap();
+    let error = evaluate(&graph, &planned(&graph), &solved, &BTreeMap::new(), &MachineOptions::default());
+    let bytes = 4 * u64::from(u32::MAX);
+    let limit = MachineOptions::default().memory_limit;
+    assert_eq!(error.unwrap_err(), MachineError::Memory { what: "value `x`".into(), bytes, limit });
 }
