@@ -1,6 +1,6 @@
 //! Dimensions: host arithmetic on numbers, symbols and parameters, each made once.
 
-use super::{DimId, GraphParamId, ProgramGraph};
+use super::{DimId, GraphParamId};
 use crate::ir::{Extent, ExtentId, ExtentOp, LookupMap};
 
 /// A number of elements, points or workgroups, in `u64`; overflow and division by zero are errors of a run.
@@ -73,20 +73,14 @@ impl Dim {
 /// What constants say is said at once: arithmetic on two literals is a literal, unless it fails, and what a
 /// literal or an equal operand leaves as it is is not done.
 #[derive(Clone, Debug, Default)]
-pub struct DimTable {
+pub(crate) struct DimTable {
     table: Vec<Dim>,
     interned: LookupMap<Dim, DimId>,
 }
 
 impl DimTable {
-    /// A table that begins as a graph's: ids of the graph are ids of the table.
-    pub fn of(graph: &ProgramGraph) -> Self {
-        let interned = graph.dims().iter().enumerate().map(|(i, dim)| (dim.clone(), DimId::new(i as u32)));
-        Self { interned: interned.collect(), table: graph.dims().to_vec() }
-    }
-
     /// The dimensions, operands before users.
-    pub fn table(&self) -> &[Dim] {
+    pub(crate) fn table(&self) -> &[Dim] {
         &self.table
     }
 
@@ -99,12 +93,12 @@ impl DimTable {
     }
 
     /// A number.
-    pub fn literal(&mut self, value: u64) -> DimId {
+    pub(crate) fn literal(&mut self, value: u64) -> DimId {
         self.intern(Dim::Literal(value))
     }
 
     /// The number that a dimension is, if it is a literal.
-    pub fn as_literal(&self, id: DimId) -> Option<u64> {
+    pub(crate) fn as_literal(&self, id: DimId) -> Option<u64> {
         match self.get(id) {
             Some(&Dim::Literal(value)) => Some(value),
             _ => None,
@@ -123,7 +117,12 @@ impl DimTable {
 
     /// What an operation on two dimensions of this table comes to.
     pub(crate) fn combine(&mut self, op: ExtentOp, a: DimId, b: DimId) -> DimId {
-        let dim = Dim::of(op, a, b);
+        self.simplified(Dim::of(op, a, b))
+    }
+
+    /// A dimension with operands of this table, or what that comes to.
+    pub(crate) fn simplified(&mut self, dim: Dim) -> DimId {
+        let Some((op, a, b)) = dim.op() else { return self.intern(dim) };
         let (x, y) = (self.as_literal(a), self.as_literal(b));
         if let (Some(x), Some(y)) = (x, y) {
             if let Some(value) = (op.eval)(x, y) {
@@ -138,36 +137,11 @@ impl DimTable {
         }
     }
 
-    /// The sum of two dimensions of this table.
-    pub fn add(&mut self, a: DimId, b: DimId) -> DimId {
-        self.apply(ExtentOp::from_symbol("+"), a, b)
-    }
-
-    /// The product of two dimensions of this table.
-    pub fn mul(&mut self, a: DimId, b: DimId) -> DimId {
-        self.apply(ExtentOp::from_symbol("*"), a, b)
-    }
-
-    /// The quotient of two dimensions of this table, rounded up.
-    pub fn ceil_div(&mut self, a: DimId, b: DimId) -> DimId {
-        self.apply(ExtentOp::from_name("ceil_div"), a, b)
-    }
-
-    /// The larger of two dimensions of this table.
-    pub fn max(&mut self, a: DimId, b: DimId) -> DimId {
-        self.apply(ExtentOp::from_name("max"), a, b)
-    }
-
-    fn apply(&mut self, op: Option<ExtentOp>, a: DimId, b: DimId) -> DimId {
-        // Every name above has a row.
-        op.map_or(a, |op| self.combine(op, a, b))
-    }
-
     /// The product of dimensions; 1 of none.
-    pub fn product(&mut self, dims: &[DimId]) -> DimId {
+    pub(crate) fn product(&mut self, dims: &[DimId]) -> DimId {
         match *dims {
             [] => self.literal(1),
-            [first, ref rest @ ..] => rest.iter().fold(first, |a, &b| self.mul(a, b)),
+            [first, ref rest @ ..] => rest.iter().fold(first, |a, &b| self.simplified(Dim::Mul(a, b))),
         }
     }
 

@@ -52,7 +52,8 @@ mod tests;
 
 pub use args::{Arg, IntoArgs, IntoDim, IntoShape};
 pub use build::{Call, DimHandle, GraphBuilder, Handle};
-pub use dims::{Dim, DimTable};
+pub use dims::Dim;
+pub(crate) use dims::DimTable;
 pub use error::{GraphDiagnostic, GraphError, GraphSite};
 pub use evaluate::{EvaluateError, Evaluation, Inputs, evaluate};
 pub use ids::{DimId, GraphNodeId, GraphParamId, GraphValueId};

@@ -6,8 +6,7 @@ use std::panic::Location;
 use super::{Caller, GraphBuilder};
 use crate::graph::args::{Arg, IntoDim};
 use crate::graph::assemble::ValueRef;
-use crate::graph::{DimId, GraphParamId};
-use crate::ir::ExtentOp;
+use crate::graph::{Dim, DimId, GraphParamId};
 
 /// A value or parameter of a graph under construction.
 #[derive(Clone, Copy)]
@@ -42,28 +41,28 @@ impl fmt::Debug for DimHandle<'_> {
 }
 
 macro_rules! operators {
-    ($($trait:ident $name:ident $symbol:literal;)*) => {$(
+    ($($trait:ident $name:ident;)*) => {$(
         impl<'g, D: IntoDim<'g>> std::ops::$trait<D> for DimHandle<'g> {
             type Output = Self;
             #[track_caller]
             fn $name(self, other: D) -> Self {
-                self.with(ExtentOp::from_symbol($symbol), other.into_dim(), Location::caller())
+                self.with(Dim::$trait, other.into_dim(), Location::caller())
             }
         }
     )*};
 }
 
 operators! {
-    Add add "+";
-    Sub sub "-";
-    Mul mul "*";
+    Add add;
+    Sub sub;
+    Mul mul;
 }
 
 impl<'g> DimHandle<'g> {
-    fn with(self, op: Option<ExtentOp>, other: Arg<'g>, at: Caller) -> Self {
+    fn with(self, op: fn(DimId, DimId) -> Dim, other: Arg<'g>, at: Caller) -> Self {
         let other = self.graph.dim_id(other, at);
         let mut state = self.graph.state.borrow_mut();
-        let id = op.map_or(self.id, |op| state.dims.combine(op, self.id, other));
+        let id = state.dims.simplified(op(self.id, other));
         Self { graph: self.graph, id }
     }
 
@@ -71,21 +70,21 @@ impl<'g> DimHandle<'g> {
     #[must_use]
     #[track_caller]
     pub fn ceil_div(self, other: impl IntoDim<'g>) -> Self {
-        self.with(ExtentOp::from_name("ceil_div"), other.into_dim(), Location::caller())
+        self.with(Dim::CeilDiv, other.into_dim(), Location::caller())
     }
 
     /// The smaller.
     #[must_use]
     #[track_caller]
     pub fn min(self, other: impl IntoDim<'g>) -> Self {
-        self.with(ExtentOp::from_name("min"), other.into_dim(), Location::caller())
+        self.with(Dim::Min, other.into_dim(), Location::caller())
     }
 
     /// The larger.
     #[must_use]
     #[track_caller]
     pub fn max(self, other: impl IntoDim<'g>) -> Self {
-        self.with(ExtentOp::from_name("max"), other.into_dim(), Location::caller())
+        self.with(Dim::Max, other.into_dim(), Location::caller())
     }
 }
 

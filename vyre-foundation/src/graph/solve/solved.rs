@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use vyre_spec::{DataType, Value};
 
-use super::SolveError;
-use crate::graph::{Dim, DimId, DimTable, GraphNodeId, GraphValueId, ParamSource, ProgramGraph};
+use crate::graph::{Dim, DimId, GraphNodeId, GraphValueId, ParamSource, ProgramGraph};
 use crate::launch::Params;
 
 /// The sizes and parameters of a run.
@@ -20,11 +19,6 @@ impl Solved {
     /// The number that a dimension of the graph is.
     pub fn dim(&self, dim: DimId) -> u64 {
         self.dims.get(dim.index()).copied().unwrap_or(0)
-    }
-
-    /// The numbers of all dimensions of the graph.
-    pub fn dims(&self) -> &[u64] {
-        &self.dims
     }
 
     /// The number that a symbol is.
@@ -70,26 +64,6 @@ impl Solved {
             .node(node)
             .counts
             .map(|counts| counts.map(|dim| u32::try_from(self.dim(dim)).unwrap_or(u32::MAX)))
-    }
-
-    /// The numbers of a table's dimensions, which begins with those of the graph.
-    ///
-    /// # Errors
-    /// If arithmetic fails, or the table has a symbol or parameter that the graph has not.
-    pub fn extend(&self, table: &DimTable) -> Result<Vec<u64>, SolveError> {
-        let mut dims = self.dims.clone();
-        for dim in table.table().iter().skip(dims.len()) {
-            let missing = || SolveError::MissingDim { symbol: format!("{dim:?}") };
-            let value = match dim {
-                Dim::Literal(n) => *n,
-                Dim::Symbol(name) => self.symbol(name).ok_or_else(missing)?,
-                Dim::Param(id) => self.params.get(id.index()).ok_or_else(missing)?.bits(),
-                _ => operate(dim, &dims)
-                    .map_err(|operation| SolveError::Arithmetic { what: "a dimension".into(), operation })?,
-            };
-            dims.push(value);
-        }
-        Ok(dims)
     }
 }
 

@@ -263,20 +263,6 @@ fn lengths_that_only_a_run_tells_are_checked_in_it() {
 }
 
 #[test]
-fn tables_of_dimensions_can_be_extended() {
-    let g = GraphBuilder::new("more");
-    let x = g.input::<f32>("x", [g.dim("n")]);
-    g.output("x", x);
-    let graph = g.finish().unwrap();
-    let x = GraphValueId::new(0);
-    let mut table = DimTable::of(&graph);
-    let four = table.literal(4);
-    let longest = table.max(graph.elements(x), four);
-    let solved = solve(&graph, &Bindings::new().bytes(x, 12)).unwrap();
-    assert_eq!(solved.extend(&table).unwrap()[longest.index()], 4);
-}
-
-#[test]
 fn one_program_is_a_graph() {
     let graph = ProgramGraph::from_program(&saxpy());
     let types: Vec<_> =
