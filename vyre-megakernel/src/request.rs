@@ -1,5 +1,6 @@
 //! What is to be compiled, for which device, and whether that device can run it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use vyre_foundation::check::Checked;
@@ -83,7 +84,7 @@ pub enum RequestError {
         known: Vec<String>,
     },
     /// A fact gives a parameter a value of another type.
-    #[error("the fact about parameter `{name}` is a {got}, but the parameter is a {needs}")]
+    #[error("the fact about parameter `{name}` is a {got}, but the parameter is a {needs}: convert it")]
     FactType {
         /// The parameter.
         name: String,
@@ -93,7 +94,7 @@ pub enum RequestError {
         got: DataType,
     },
     /// Two facts are about one thing.
-    #[error("there are two facts about `{0}`")]
+    #[error("there are two facts about `{0}`: keep one")]
     FactTwice(String),
     /// An option does not fit a program.
     #[error("the option `{option}` cannot be honoured: {why}")]
@@ -172,7 +173,7 @@ impl CompileRequest {
     }
 
     fn facts_fit(&self) -> Result<(), RequestError> {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
         let names = self
             .facts
             .dims
@@ -180,29 +181,28 @@ impl CompileRequest {
             .map(|(name, _)| name)
             .chain(self.facts.params.iter().map(|(name, _)| name));
         for name in names {
-            if seen.contains(&name.as_str()) {
+            if !seen.insert(name) {
                 return Err(RequestError::FactTwice(name.clone()));
             }
-            seen.push(name);
         }
-        let symbols = || {
-            self.graph.dims().iter().filter_map(|dim| match dim {
-                Dim::Symbol(name) => Some(name),
-                _ => None,
-            })
-        };
-        if let Some((name, _)) = self.facts.dims.iter().find(|(name, _)| symbols().all(|known| known != name))
-        {
-            let (what, known) = ("dimension", symbols().cloned().collect());
+        let symbols = self.graph.dims().iter().filter_map(|dim| match dim {
+            Dim::Symbol(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let symbols: BTreeSet<&str> = symbols.collect();
+        if let Some((name, _)) = self.facts.dims.iter().find(|(name, _)| !symbols.contains(name.as_str())) {
+            let (what, known) = ("dimension", symbols.into_iter().map(str::to_owned).collect());
             return Err(RequestError::UnknownFact { what, name: name.clone(), known });
         }
+        let params: BTreeMap<&str, DataType> =
+            self.graph.params().iter().map(|param| (param.name.as_str(), param.ty)).collect();
         for (name, value) in &self.facts.params {
-            let Some(param) = self.graph.params().iter().find(|param| param.name == *name) else {
-                let known = self.graph.params().iter().map(|param| param.name.clone()).collect();
+            let Some(&needs) = params.get(name.as_str()) else {
+                let known = params.into_keys().map(str::to_owned).collect();
                 return Err(RequestError::UnknownFact { what: "parameter", name: name.clone(), known });
             };
-            if param.ty != value.ty() {
-                return Err(RequestError::FactType { name: name.clone(), needs: param.ty, got: value.ty() });
+            if needs != value.ty() {
+                return Err(RequestError::FactType { name: name.clone(), needs, got: value.ty() });
             }
         }
         Ok(())

@@ -36,18 +36,23 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(graph: &ProgramGraph, facts: &Facts) -> Self {
-        let params: BTreeMap<GraphParamId, Value> = (0..graph.params().len() as u32)
+        let promised: BTreeMap<&str, Value> =
+            facts.params.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        let params: BTreeMap<GraphParamId, Value> = (0..)
             .map(GraphParamId::new)
-            .filter_map(|id| Some((id, facts.param(&graph.param(id).name)?)))
+            .zip(graph.params())
+            .filter_map(|(id, param)| Some((id, *promised.get(param.name.as_str())?)))
             .collect();
+        let promised: BTreeMap<&str, u64> =
+            facts.dims.iter().map(|(name, number)| (name.as_str(), *number)).collect();
         let mut quantities = Quantities::default();
         let mut dims: Vec<Quantity> = Vec::with_capacity(graph.dims().len());
         for (i, dim) in graph.dims().iter().enumerate() {
             let of = |id: DimId| dims.get(id.index()).cloned().unwrap_or_else(Quantity::one);
             let quantity = match *dim {
                 Dim::Literal(n) => Quantity::literal(n),
-                Dim::Symbol(ref name) => match facts.dim(name) {
-                    Some(n) => Quantity::literal(n),
+                Dim::Symbol(ref name) => match promised.get(name.as_str()) {
+                    Some(&n) => Quantity::literal(n),
                     None => quantities.atom(Atom::Symbol(DimId::new(i as u32))),
                 },
                 Dim::Param(id) => param(&mut quantities, &params, id),

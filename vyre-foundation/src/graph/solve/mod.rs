@@ -21,6 +21,7 @@ use solver::Solver;
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
     dims: BTreeMap<String, u64>,
+    default_dims: BTreeMap<String, u64>,
     params: Params,
     bytes: BTreeMap<GraphValueId, u64>,
 }
@@ -35,6 +36,13 @@ impl Bindings {
     #[must_use]
     pub fn dim(mut self, symbol: impl Into<String>, value: u64) -> Self {
         self.dims.insert(symbol.into(), value);
+        self
+    }
+
+    /// With a number for a symbol that nothing else settles: a name that the graph does not have is passed over.
+    #[must_use]
+    pub fn default_dim(mut self, symbol: impl Into<String>, value: u64) -> Self {
+        self.default_dims.insert(symbol.into(), value);
         self
     }
 
@@ -72,6 +80,7 @@ pub fn solve(graph: &ProgramGraph, bindings: &Bindings) -> Result<Solved, SolveE
     let mut solver = Solver::new(graph, &params, bindings)?;
     solver.given(&bindings.dims)?;
     solver.follow()?;
+    solver.defaults(&bindings.default_dims)?;
     let dims = solver.all()?;
     let symbols = graph.dims().iter().zip(&dims).filter_map(|(dim, &value)| match dim {
         Dim::Symbol(name) => Some((name.clone(), value)),

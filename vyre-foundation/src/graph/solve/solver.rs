@@ -138,6 +138,26 @@ impl<'a> Solver<'a> {
                 self.only_symbol(at)?;
             }
         }
+        self.spread()
+    }
+
+    /// The symbols that are still unknown and have a default, in the graph's order.
+    pub(super) fn defaults(&mut self, defaults: &BTreeMap<String, u64>) -> Result<(), SolveError> {
+        let graph = self.graph;
+        for (i, dim) in graph.dims().iter().enumerate().filter(|_| !defaults.is_empty()) {
+            let Dim::Symbol(name) = dim else { continue };
+            if let (None, Some(&value)) = (self.values[i], defaults.get(name)) {
+                let id = DimId::new(i as u32);
+                self.settle(id, value);
+                self.origins.insert(id, Origin::Given);
+                self.spread()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what has become known to those that read it.
+    fn spread(&mut self) -> Result<(), SolveError> {
         while let Some(id) = self.news.pop() {
             for reader in std::mem::take(&mut self.readers[id.index()]) {
                 match reader {

@@ -193,6 +193,14 @@ fn symbols_follow_from_lengths() {
     let solved = solve(&graph, &bindings(200, 42)).unwrap();
     assert_eq!((solved.symbol("n"), solved.symbol("m")), (Some(5), Some(7)));
     assert_eq!([seen, y].map(|id| solved.bytes(&graph, id)), [28, 200]);
+    // Defaults settle what nothing else does: `n` from one, then `m` from the bytes of the rows.
+    let defaults = |bindings: Bindings| bindings.default_dim("n", 6).default_dim("k", 1);
+    let solved = solve(&graph, &defaults(bindings(200, 42))).unwrap();
+    assert_eq!((solved.symbol("n"), solved.symbol("m")), (Some(5), Some(7)));
+    let solved = solve(&graph, &defaults(Bindings::new().bytes(rows, 42))).unwrap();
+    assert_eq!((solved.symbol("n"), solved.symbol("m")), (Some(6), Some(6)));
+    let solved = solve(&graph, &defaults(Bindings::new().bytes(rows, 42).dim("n", 2))).unwrap();
+    assert_eq!((solved.symbol("n"), solved.symbol("m")), (Some(2), Some(14)));
     let text = |bindings| solve(&graph, &bindings).unwrap_err().to_string();
     assert_eq!(
         text(bindings(198, 42)),

@@ -1,15 +1,18 @@
 //! A run whose bindings fit its artifact, with every dimension settled.
 
-use std::collections::BTreeMap;
+mod matched;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use vyre_driver::Resource;
 use vyre_foundation::graph::{
-    Bindings, DimId, GraphValueId, ParamSource, ProgramGraph, SolveError, Solved, Source, solve,
+    Bindings, DimId, GraphParamId, GraphValueId, ParamSource, Solved, Source, solve,
 };
 use vyre_spec::{DataType, Value};
 
-use crate::bindings::{Bound, Key};
+use crate::bindings::Bound;
 use crate::{Artifact, BindingError, BindingSet};
+use matched::{Keyed, matched};
 
 /// Device buffers that outlive a run, by the value that is in them: constants, and retained values. What is not here,
 /// the run uploads.
@@ -46,7 +49,7 @@ impl<'a> Prepared<'a> {
                 return Err(BindingError::Unbound { name: value.name.clone(), element: value.element });
             }
         }
-        let solved = settled(artifact, sizes(graph, bindings, &bound, held)?)?;
+        let solved = settled(artifact, bindings, &bound, held)?;
         promised(artifact, &solved)?;
         if bindings.counts.is_some() {
             let kernels = artifact.plan().kernels();
@@ -116,95 +119,38 @@ fn largest(ty: DataType) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-type Matched<'a> = (Vec<Option<&'a Bound<'a>>>, Vec<Option<Resource>>);
-
-/// What is bound to each value, and to each output.
-fn matched<'a>(graph: &ProgramGraph, bindings: &'a BindingSet<'a>) -> Result<Matched<'a>, BindingError> {
-    let mut bound: Vec<Option<&Bound<'_>>> = vec![None; graph.values().len()];
-    let mut residents: Vec<Option<Resource>> = vec![None; graph.outputs().len()];
-    let given = |id: GraphValueId| matches!(graph.value(id).source, Source::Input | Source::Retained { .. });
-    for (key, what) in &bindings.values {
-        let input = match key {
-            Key::Id(id) => Some(*id).filter(|id| id.index() < graph.values().len() && given(*id)),
-            Key::Name(name) => graph.value_named(name).filter(|&id| given(id)),
-        };
-        let mut is_known = input.is_some();
-        if let Some((id, slot)) = input.and_then(|id| Some((id, bound.get_mut(id.index())?))) {
-            fits(graph, id, what)?;
-            if slot.is_some() {
-                return Err(BindingError::Twice(graph.value(id).name.clone()));
-            }
-            *slot = Some(what);
-        }
-        let named = graph.outputs().iter().zip(&mut residents).filter(|(output, _)| match key {
-            Key::Id(id) => input.is_none() && output.value == *id,
-            Key::Name(name) => output.name == *name,
-        });
-        for (output, slot) in named {
-            is_known = true;
-            match what {
-                Bound::Resident(resource) => {
-                    if slot.is_some() {
-                        return Err(BindingError::Twice(output.name.clone()));
-                    }
-                    *slot = Some(*resource);
-                }
-                Bound::Host { .. } if input.is_none() => {
-                    return Err(BindingError::OutputOnly(output.name.clone()));
-                }
-                Bound::Host { .. } => {}
-            }
-        }
-        if !is_known {
-            let inputs = graph.value_ids().filter(|&id| given(id)).map(|id| graph.value(id).name.clone());
-            let mut known: Vec<_> = inputs.collect();
-            for output in graph.outputs() {
-                if !known.contains(&output.name) {
-                    known.push(output.name.clone());
-                }
-            }
-            return Err(BindingError::UnknownValue { key: key.to_string(), known });
-        }
-    }
-    Ok((bound, residents))
-}
-
-fn fits(graph: &ProgramGraph, id: GraphValueId, bound: &Bound<'_>) -> Result<(), BindingError> {
-    let value = graph.value(id);
-    match bound {
-        Bound::Host { element: Some(got), .. } if *got != value.element => {
-            Err(BindingError::ElementType { name: value.name.clone(), needs: value.element, got: *got })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What sizes depend on: dimensions and parameters by name, and the bytes of each value that are there.
-fn sizes(
-    graph: &ProgramGraph,
+/// The sizes of the run: they follow from dimensions and parameters by name, and from the bytes of each value that are
+/// there. What nothing else settles, facts do.
+fn settled(
+    artifact: &Artifact,
     bindings: &BindingSet<'_>,
     bound: &[Option<&Bound<'_>>],
     held: &Held,
-) -> Result<Bindings, BindingError> {
+) -> Result<Solved, BindingError> {
+    let (graph, facts) = (artifact.graph(), artifact.facts());
     let mut sizes = Bindings::new();
-    let mut seen = Vec::new();
+    for (name, value) in &facts.dims {
+        sizes = sizes.default_dim(name, *value);
+    }
+    let mut dims = BTreeSet::new();
     for (name, value) in &bindings.dims {
-        once(&mut seen, name)?;
+        if !dims.insert(name) {
+            return Err(BindingError::Twice(name.clone()));
+        }
         sizes = sizes.dim(name, *value);
     }
-    for (key, value) in &bindings.params {
-        let mut declared = graph.params().iter().enumerate();
-        let param = declared.find(|(position, param)| match key {
-            Key::Name(name) => param.name == *name,
-            Key::Id(id) => id.index() == *position,
-        });
-        let Some((_, param)) = param else {
-            let known = graph.params().iter().map(|param| param.name.clone()).collect();
-            return Err(BindingError::UnknownParam { key: key.to_string(), known });
-        };
-        // Names of dimensions and parameters are apart.
-        once(&mut seen, &param.name)?;
-        sizes = sizes.param(&param.name, *value);
+    let promised: BTreeMap<&str, Value> =
+        facts.params.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let mut given = Keyed::new(&bindings.params)?;
+    for (id, param) in (0..).map(GraphParamId::new).zip(graph.params()) {
+        let value = given.take(&param.name, id)?.or(promised.get(param.name.as_str()));
+        if let Some(value) = value {
+            sizes = sizes.param(&param.name, *value);
+        }
+    }
+    if let Some(key) = given.unknown() {
+        let known = graph.params().iter().map(|param| param.name.clone()).collect();
+        return Err(BindingError::UnknownParam { key: key.to_string(), known });
     }
     for (id, bound) in graph.value_ids().zip(bound) {
         let bytes = match (bound, &graph.value(id).source) {
@@ -217,27 +163,7 @@ fn sizes(
             sizes = sizes.bytes(id, bytes);
         }
     }
-    Ok(sizes)
-}
-
-/// The sizes of the run. What nothing else settles, facts do.
-fn settled(artifact: &Artifact, mut sizes: Bindings) -> Result<Solved, BindingError> {
-    let (graph, facts) = (artifact.graph(), artifact.facts());
-    loop {
-        sizes = match solve(graph, &sizes) {
-            Ok(solved) => return Ok(solved),
-            // Each of these is missing once.
-            Err(SolveError::MissingDim { symbol }) => match facts.dim(&symbol) {
-                Some(value) => sizes.dim(symbol, value),
-                None => return Err(SolveError::MissingDim { symbol }.into()),
-            },
-            Err(SolveError::MissingParam { name, ty }) => match facts.param(&name) {
-                Some(value) => sizes.param(name, value),
-                None => return Err(SolveError::MissingParam { name, ty }.into()),
-            },
-            Err(error) => return Err(error.into()),
-        };
-    }
+    Ok(solve(graph, &sizes)?)
 }
 
 /// Whether the run keeps what the request promised.
@@ -248,20 +174,13 @@ fn promised(artifact: &Artifact, solved: &Solved) -> Result<(), BindingError> {
             return Err(BindingError::Fact { name, promised, got });
         }
     }
-    let declared = artifact.graph().params().iter().zip(solved.params());
-    for (param, got) in declared {
-        if let Some(promised) = artifact.facts().param(&param.name).filter(|promised| promised != got) {
-            let (name, promised, got) = (param.name.clone(), format!("{promised:?}"), format!("{got:?}"));
+    let declared = artifact.graph().params().iter().map(|param| param.name.as_str());
+    let declared: BTreeMap<&str, Value> = declared.zip(solved.params().iter().copied()).collect();
+    for (name, promised) in &artifact.facts().params {
+        if let Some(got) = declared.get(name.as_str()).filter(|got| *got != promised) {
+            let (name, promised, got) = (name.clone(), format!("{promised:?}"), format!("{got:?}"));
             return Err(BindingError::Fact { name, promised, got });
         }
     }
-    Ok(())
-}
-
-fn once<'n>(seen: &mut Vec<&'n str>, name: &'n str) -> Result<(), BindingError> {
-    if seen.contains(&name) {
-        return Err(BindingError::Twice(name.to_owned()));
-    }
-    seen.push(name);
     Ok(())
 }
