@@ -4,7 +4,7 @@
 //! another. A kernel that changes a buffer in place takes over the old value's slot if nobody else needs that value;
 //! otherwise it is copied first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use vyre_foundation::graph::{GraphValueId, ProgramGraph, Source};
 use vyre_foundation::ir::Program;
@@ -20,11 +20,11 @@ pub(crate) fn place(graph: &ProgramGraph, kernels: Vec<Kernel>) -> Plan {
     let cx = Context::new(graph, &Facts::default());
     let mut placer = Placer::new(graph, &cx, &kernels);
     let mut steps = Vec::with_capacity(kernels.len());
-    let (mut programs, mut known): (Vec<_>, HashMap<Program, u32>) = (Vec::new(), HashMap::new());
+    let (mut programs, mut known): (Vec<_>, HashMap<&Program, u32>) = (Vec::new(), HashMap::new());
     for (at, kernel) in kernels.iter().enumerate() {
         steps.extend(placer.step(at, kernel));
         let next = programs.len() as u32;
-        let program = *known.entry((*kernel.program).clone()).or_insert(next);
+        let program = *known.entry(&kernel.program).or_insert(next);
         if program == next {
             programs.push(kernel.program.clone());
         }
@@ -47,7 +47,12 @@ struct Placer<'g> {
     /// The last kernel that reads each value, or computes it.
     last: BTreeMap<GraphValueId, usize>,
     /// From which kernel on each slot is free.
-    free: Vec<usize>,
+    free_from: Vec<usize>,
+    /// The slots that may become free, by the kernel from which on.
+    ending: BTreeMap<usize, Vec<usize>>,
+    /// The slots that are free now, and by the bytes of the first value in each.
+    free: BTreeSet<usize>,
+    by_bytes: BTreeMap<Option<Quantity>, BTreeSet<usize>>,
 }
 
 impl<'g> Placer<'g> {
@@ -77,11 +82,21 @@ impl<'g> Placer<'g> {
                 *place = Placement::Output;
             }
         }
-        Self { cx, places, slots: Vec::new(), last, free: Vec::new() }
+        Self {
+            cx,
+            places,
+            slots: Vec::new(),
+            last,
+            free_from: Vec::new(),
+            ending: BTreeMap::new(),
+            free: BTreeSet::new(),
+            by_bytes: BTreeMap::new(),
+        }
     }
 
     /// Gives what a kernel computes a place; the copies that have to be made before.
     fn step(&mut self, at: usize, kernel: &Kernel) -> Vec<Step> {
+        self.end_before(at);
         let mut copies = Vec::new();
         for &one in &kernel.uses {
             let Use { input, output: Some(output) } = one else { continue };
@@ -91,7 +106,7 @@ impl<'g> Placer<'g> {
                 (Some(slot), _) if intermediate => self.occupy(slot, output),
                 (_, input) => {
                     if intermediate {
-                        let slot = self.free_slot(at, output);
+                        let slot = self.free_slot(output);
                         self.occupy(slot, output);
                     }
                     copies.extend(input.map(|from| Step::Copy { from, to: output }));
@@ -116,29 +131,48 @@ impl<'g> Placer<'g> {
         if let Some(place) = self.places.get_mut(value.index()) {
             *place = Placement::Slot(slot);
         }
-        if let (Some(slot), Some(free)) = (self.slots.get_mut(slot.index()), self.free.get_mut(slot.index()))
-        {
+        let at = slot.index();
+        if let (Some(slot), Some(free_from)) = (self.slots.get_mut(at), self.free_from.get_mut(at)) {
             slot.values.push(value);
-            *free = self.last.get(&value).map_or(0, |last| last + 1);
+            *free_from = self.last.get(&value).map_or(0, |last| last + 1);
+            self.ending.entry(*free_from).or_default().push(at);
+        }
+    }
+
+    /// Takes note of the slots that are free from a kernel on.
+    fn end_before(&mut self, at: usize) {
+        let later = self.ending.split_off(&(at + 1));
+        for slot in std::mem::replace(&mut self.ending, later).into_values().flatten() {
+            // Another value may have taken the slot over.
+            if self.free_from.get(slot).is_some_and(|&from| from <= at) {
+                self.free.insert(slot);
+                self.by_bytes.entry(self.first_bytes(slot)).or_default().insert(slot);
+            }
         }
     }
 
     /// A slot that is free, best one of the same size, or a new one.
-    fn free_slot(&mut self, at: usize, value: GraphValueId) -> SlotId {
-        let wanted = self.bytes(value);
-        let is_free = |&slot: &usize| self.free.get(slot).is_some_and(|&free| free <= at);
-        let free: Vec<usize> = (0..self.slots.len()).filter(is_free).collect();
-        let same = |&&slot: &&usize| {
-            let first = self.slots.get(slot).and_then(|slot| slot.values.first());
-            first.is_some_and(|&first| self.bytes(first) == wanted)
-        };
-        let found = free.iter().find(same).or_else(|| free.first()).copied();
+    fn free_slot(&mut self, value: GraphValueId) -> SlotId {
+        let same = self.by_bytes.get(&self.bytes(value)).and_then(BTreeSet::first);
+        let found = same.or_else(|| self.free.first()).copied();
+        if let Some(slot) = found {
+            self.free.remove(&slot);
+            if let Some(slots) = self.by_bytes.get_mut(&self.first_bytes(slot)) {
+                slots.remove(&slot);
+            }
+        }
         let found = found.unwrap_or_else(|| {
             self.slots.push(Slot { values: Vec::new() });
-            self.free.push(0);
+            self.free_from.push(0);
             self.slots.len() - 1
         });
         SlotId::new(found as u32)
+    }
+
+    /// The bytes of the first value in a slot.
+    fn first_bytes(&self, slot: usize) -> Option<Quantity> {
+        let first = self.slots.get(slot).and_then(|slot| slot.values.first());
+        first.and_then(|&value| self.bytes(value))
     }
 
     fn bytes(&self, value: GraphValueId) -> Option<Quantity> {
