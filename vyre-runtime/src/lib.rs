@@ -31,11 +31,13 @@ mod error;
 mod instance;
 mod outputs;
 mod ready;
+mod retained;
 mod session;
 mod submission;
 
 pub use error::SessionError;
-pub use instance::{ArtifactInstance, Lost};
+pub use instance::ArtifactInstance;
 pub use outputs::Outputs;
+pub use retained::Lost;
 pub use session::ArtifactSession;
 pub use submission::{Progress, Running, Submission};

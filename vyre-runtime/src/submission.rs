@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use vyre_driver::{BackendError, Completion};
 use vyre_megakernel::ReadBack;
 
-use crate::instance::Ticket;
+use crate::SessionError;
 use crate::outputs::{Output, Outputs};
-use crate::{SessionError, instance};
+use crate::retained::{Ticket, is_fault};
 
 /// A run that was submitted: wait for it, look in on it, or `.await` it.
 ///
@@ -63,7 +63,7 @@ impl Submission {
                 ticket.end()?;
                 bytes
             }
-            (Err(error), Some(ticket)) if instance::is_fault(&error) => {
+            (Err(error), Some(ticket)) if is_fault(&error) => {
                 ticket.fault();
                 return Err(error.into());
             }
