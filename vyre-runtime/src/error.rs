@@ -61,7 +61,7 @@ pub enum SessionError {
         known: Vec<String>,
     },
     /// An output is read as another type than it has.
-    #[error("output `{name}` has {has} elements, but was read as {asked}")]
+    #[error("output `{name}` has {has} elements, but was read as {asked}: ask for {has}")]
     OutputType {
         /// Its name.
         name: String,

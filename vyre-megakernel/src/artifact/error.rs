@@ -20,7 +20,9 @@ pub enum CompileError {
         limit: std::time::Duration,
     },
     /// The artifact would be larger than the request allows.
-    #[error("the artifact would take {bytes} bytes, above the request's limit of {limit}")]
+    #[error(
+        "the artifact would take {bytes} bytes, above the request's limit of {limit}: raise it, or move constants to inputs"
+    )]
     SizeLimit {
         /// Its bytes.
         bytes: u64,
@@ -54,7 +56,9 @@ pub struct PlanFault {
 #[non_exhaustive]
 pub enum ArtifactError {
     /// They do not begin as an artifact does.
-    #[error("these bytes are no artifact: they do not begin with `VYREART`")]
+    #[error(
+        "these bytes are no artifact: they do not begin with `VYREART`; pass what `Artifact::bytes` gave"
+    )]
     NotAnArtifact,
     /// They are of another version of the format.
     #[error("the artifact has format version {got}, but this release reads {known}: compile it again")]
@@ -73,10 +77,12 @@ pub enum ArtifactError {
         most: usize,
     },
     /// The digest does not fit: bytes were changed or lost.
-    #[error("the artifact is damaged: its bytes do not have the digest that it ends with")]
+    #[error(
+        "the artifact is damaged: its bytes do not have the digest that it ends with; copy or compile it again"
+    )]
     Damaged,
     /// They end too early.
-    #[error("the artifact ends early: {needs} bytes are needed at byte {at}")]
+    #[error("the artifact ends early: {needs} bytes are needed at byte {at}; copy it again, whole")]
     Truncated {
         /// Where.
         at: usize,

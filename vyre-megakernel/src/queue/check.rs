@@ -17,7 +17,7 @@ const MOST: usize = 64;
 #[non_exhaustive]
 pub enum TaskFinding {
     /// No handler has the opcode.
-    #[error("{task}: {opcode} has no handler; there are {known}")]
+    #[error("{task}: {opcode} has no handler; there are {known}, and `handler` gives the opcode of each")]
     UnknownOpcode {
         /// The task.
         task: TaskId,
@@ -68,7 +68,9 @@ pub enum TaskFinding {
     },
     /// A task waits for more tasks than tell it, so that it would never run, or for fewer, so that it would run
     /// too early.
-    #[error("{task} waits for {joins} tasks, but {links} tell it")]
+    #[error(
+        "{task} waits for {joins} tasks, but {links} tell it: use `depend`, or `expect` as many as link to it"
+    )]
     Joins {
         /// The task.
         task: TaskId,

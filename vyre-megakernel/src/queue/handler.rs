@@ -23,7 +23,7 @@ pub const AFTER_CHILDREN: u32 = 2;
 #[non_exhaustive]
 pub enum HandlerError {
     /// It launches something else.
-    #[error("handler `{handler}` must launch a domain of one point")]
+    #[error("handler `{handler}` must launch a domain of one point: a task is one invocation")]
     Launch {
         /// Its name.
         handler: String,
@@ -47,7 +47,9 @@ pub enum HandlerError {
         ty: DataType,
     },
     /// It takes more arguments than a task has.
-    #[error("handler `{handler}` takes {needs} arguments, but the queue's layout has {has}")]
+    #[error(
+        "handler `{handler}` takes {needs} arguments, but the queue's layout has {has}: raise its `arguments`"
+    )]
     Arguments {
         /// Its name.
         handler: String,
@@ -77,7 +79,9 @@ pub enum HandlerError {
         buffer: String,
     },
     /// Two handlers mean different things by one name.
-    #[error("buffer `{buffer}` is {first} in one handler and {second} in `{handler}`")]
+    #[error(
+        "buffer `{buffer}` is {first} in one handler and {second} in `{handler}`: name one of them otherwise"
+    )]
     Element {
         /// The handler's name.
         handler: String,

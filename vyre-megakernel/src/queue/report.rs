@@ -30,7 +30,7 @@ pub enum QueueError {
         most: u32,
     },
     /// The device cannot order what tasks write.
-    #[error("`{device}` cannot run a work queue: it lacks the capability `{}`", missing.name())]
+    #[error("`{device}` cannot run a work queue: it lacks the capability `{}`; use another device", missing.name())]
     Unsupported {
         /// The device's name.
         device: String,
