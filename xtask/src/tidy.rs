@@ -55,8 +55,10 @@ const OP_NAMES_ALLOWED: &[(&str, &str)] = &[
     ("vyre-megakernel/src/fuse/cover.rs", "reads the conditions around a store"),
     ("vyre-megakernel/src/fuse/form.rs", "reads indices as sums; another op is a term"),
     ("vyre-megakernel/src/fuse/inline.rs", "writes the guard of an element beyond a length"),
-    ("vyre-megakernel/src/fuse/rows.rs", "writes the points of a workgroup's row"),
-    ("vyre-megakernel/src/fuse/target.rs", "writes and simplifies quotients, remainders and sums of indices"),
+    (
+        "vyre-megakernel/src/fuse/target/digits.rs",
+        "writes and simplifies quotients, remainders and sums of indices",
+    ),
 ];
 /// Files outside vyre-emit-naga that may name naga, and why: none of them builds naga IR.
 const NAGA_ALLOWED: &[(&str, &str)] = &[

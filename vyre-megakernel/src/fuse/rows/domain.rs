@@ -1,7 +1,6 @@
 //! A domain as rows, one for each workgroup of a kernel before it.
 
 use vyre_foundation::ir::{ExprId, Node, RegionId};
-use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Axis, BuiltIn};
 
 use crate::fuse::context::Context;
@@ -71,20 +70,16 @@ impl Rows {
         let group = target.built_in(BuiltIn::WorkgroupId(Axis::X));
         let zero = target.number(0);
         let invocations = size.into_iter().fold(1, u32::saturating_mul);
-        let mut into = target.arena.region();
-        let column = if self.points.as_literal() == Some(u64::from(invocations)) {
-            into = body;
-            invocation
+        let (mut into, column) = if self.points.as_literal() == Some(u64::from(invocations)) {
+            (body, invocation)
         } else if self.points.is_one() {
-            let condition = target.binary(BinaryOp::Eq, invocation, zero);
-            let otherwise = target.arena.region();
-            target.arena.push(body, Node::If { condition, then: into, otherwise });
-            zero
+            (target.where_equal(body, invocation, zero), zero)
         } else {
+            let each = target.arena.region();
             let end = target.quantity(&self.points)?;
             let step = target.number(invocations);
-            let node = target.arena.push(body, Node::For { start: invocation, end, step, body: into });
-            target.bound_loop(node, end)
+            let node = target.arena.push(body, Node::For { start: invocation, end, step, body: each });
+            (each, target.bound_loop(node, end))
         };
         if self.partial {
             let point = self.along(target, group, column)?;
@@ -113,8 +108,8 @@ impl Rows {
 
     fn along(&self, target: &mut Target<'_>, group: ExprId, column: ExprId) -> Result<ExprId, RejectReason> {
         let points = target.quantity(&self.points)?;
-        let start = target.binary(BinaryOp::Mul, group, points);
-        Ok(target.binary(BinaryOp::Add, start, column))
+        let start = target.times(group, points);
+        Ok(target.plus(start, column))
     }
 }
 

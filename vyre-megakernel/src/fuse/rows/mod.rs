@@ -9,9 +9,8 @@ mod domain;
 use std::collections::{BTreeMap, BTreeSet};
 
 use vyre_foundation::graph::GraphValueId;
-use vyre_foundation::ir::{BufferId, Expr, ExprId, Node, Place, RegionId};
-use vyre_spec::ops::{BinaryOp, TernaryOp};
-use vyre_spec::{Axis, BuiltIn, MemoryOrdering, Value};
+use vyre_foundation::ir::{BufferId, ExprId, Node, Place, RegionId};
+use vyre_spec::{Axis, BuiltIn, MemoryOrdering};
 
 use super::context::Context;
 use super::form::Component;
@@ -207,9 +206,7 @@ impl Accesses for Pass<'_> {
         }
         // Behind the end a load gives 0, whatever the workgroup has there.
         let length = target.length(value)?;
-        let is_below = target.binary(BinaryOp::Lt, index, length);
-        let zero = target.literal(Value::zero(element));
-        Ok(Some(target.make(Expr::Ternary(TernaryOp::Select, is_below, loaded, zero), element)))
+        Ok(Some(target.zero_beyond(loaded, index, length)))
     }
 
     fn store(

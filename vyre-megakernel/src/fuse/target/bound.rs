@@ -4,7 +4,6 @@ use vyre_foundation::graph::{DimId, GraphValueId, ParamSource};
 use vyre_foundation::ir::{
     Array, Buffer, BufferId, Count, Expr, ExprId, Extent, ExtentId, Launch, Param, ParamId, Place,
 };
-use vyre_spec::ops::BinaryOp;
 use vyre_spec::{Access, DataType};
 
 use super::Target;
@@ -184,7 +183,7 @@ impl Target<'_> {
             product = if self.form(product).and_then(Form::as_constant).is_some_and(|one| one.is_one()) {
                 param
             } else {
-                self.binary(BinaryOp::Mul, product, param)
+                self.times(product, param)
             };
         }
         Ok(product)

@@ -1,8 +1,9 @@
-//! Arithmetic on indices whose forms are known: quotients, remainders and digits that need no division.
+//! Arithmetic on indices, of which forms are known: quotients, remainders and digits that need no division, and what
+//! depends on where an index lies.
 
-use vyre_foundation::ir::{Expr, ExprId};
-use vyre_spec::DataType;
-use vyre_spec::ops::BinaryOp;
+use vyre_foundation::ir::{Expr, ExprId, Node, RegionId};
+use vyre_spec::ops::{BinaryOp, TernaryOp};
+use vyre_spec::{DataType, Value};
 
 use super::Target;
 use crate::fuse::form::{Component, Form, Term};
@@ -10,6 +11,42 @@ use crate::fuse::quantity::Quantity;
 use crate::fuse::reject::RejectReason;
 
 impl Target<'_> {
+    /// Runs what is put into the region that this gives where one `u32` is below another.
+    pub(crate) fn where_below(&mut self, at: RegionId, index: ExprId, limit: ExprId) -> RegionId {
+        let condition = self.binary(BinaryOp::Lt, index, limit);
+        self.branch(at, condition)
+    }
+
+    /// Runs what is put into the region that this gives where two are equal.
+    pub(crate) fn where_equal(&mut self, at: RegionId, a: ExprId, b: ExprId) -> RegionId {
+        let condition = self.binary(BinaryOp::Eq, a, b);
+        self.branch(at, condition)
+    }
+
+    fn branch(&mut self, at: RegionId, condition: ExprId) -> RegionId {
+        let (then, otherwise) = (self.arena.region(), self.arena.region());
+        self.arena.push(at, Node::If { condition, then, otherwise });
+        then
+    }
+
+    /// A value, or zero where an index is not below a limit.
+    pub(crate) fn zero_beyond(&mut self, value: ExprId, index: ExprId, limit: ExprId) -> ExprId {
+        let ty = self.type_of(value);
+        let is_below = self.binary(BinaryOp::Lt, index, limit);
+        let zero = self.literal(Value::zero(ty));
+        self.make(Expr::Ternary(TernaryOp::Select, is_below, value, zero), ty)
+    }
+
+    /// The sum of two.
+    pub(crate) fn plus(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(BinaryOp::Add, a, b)
+    }
+
+    /// The product of two.
+    pub(crate) fn times(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(BinaryOp::Mul, a, b)
+    }
+
     /// An expression, or a simpler one that has its value: a quotient or remainder of digits is some of them.
     pub(crate) fn simplified(&mut self, expr: Expr, ty: DataType) -> ExprId {
         if let Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) = expr {
@@ -101,11 +138,11 @@ impl Target<'_> {
                 value
             } else {
                 let stride = self.quantity(stride)?;
-                self.binary(BinaryOp::Mul, value, stride)
+                self.times(value, stride)
             };
             sum = Some(match sum {
                 None => term,
-                Some(sum) => self.binary(BinaryOp::Add, sum, term),
+                Some(sum) => self.plus(sum, term),
             });
         }
         Ok(sum.unwrap_or_else(|| self.number(0)))

@@ -112,20 +112,10 @@ impl<'c> Target<'c> {
     }
 
     pub(crate) fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId) -> ExprId {
-        let compares = matches!(
-            op,
-            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
-        );
-        let ty = if compares { DataType::Bool } else { self.type_of(a) };
+        let (first, second) = (self.type_of(a), self.type_of(b));
+        // What the rule refuses, the checker does, too.
+        let ty = op.rule().result(first, second).unwrap_or(first);
         self.make(Expr::Binary(op, a, b), ty)
-    }
-
-    /// Runs what is put into the region that this gives where one `u32` is below another.
-    pub(crate) fn where_below(&mut self, at: RegionId, index: ExprId, limit: ExprId) -> RegionId {
-        let condition = self.binary(BinaryOp::Lt, index, limit);
-        let (then, otherwise) = (self.arena.region(), self.arena.region());
-        self.arena.push(at, Node::If { condition, then, otherwise });
-        then
     }
 
     /// Appends a node and gives its result.
