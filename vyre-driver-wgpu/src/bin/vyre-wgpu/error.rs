@@ -24,7 +24,7 @@ pub(crate) enum CliError {
     MissingArgument { command: &'static str, what: &'static str },
     #[cfg(not(feature = "cli"))]
     #[error("`{what}` needs the feature `cli`, which this vyre-wgpu was built without")]
-    NeedsFeature { what: &'static str },
+    NeedsFeature { what: String },
     #[error("standard output: {0}")]
     Output(io::Error),
     #[error(transparent)]

@@ -93,7 +93,7 @@ fn limits(profile: &DeviceProfile) -> Vec<(&'static str, String)> {
 
 #[cfg(not(feature = "cli"))]
 fn machine_readable(_: &[AdapterReport]) -> Result<(), CliError> {
-    Err(CliError::NeedsFeature { what: "info --json" })
+    Err(CliError::NeedsFeature { what: "info --json".to_owned() })
 }
 
 #[cfg(feature = "cli")]

@@ -65,17 +65,9 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Command, CliError> {
         #[cfg(feature = "cli")]
         "bench" => files::bench(parser),
         #[cfg(not(feature = "cli"))]
-        "compile" => Err(CliError::NeedsFeature { what: "compile" }),
-        #[cfg(not(feature = "cli"))]
-        "inspect" => Err(CliError::NeedsFeature { what: "inspect" }),
-        #[cfg(not(feature = "cli"))]
-        "bench" => Err(CliError::NeedsFeature { what: "bench" }),
-        #[cfg(not(feature = "cli"))]
-        "check" => Err(CliError::NeedsFeature { what: "check" }),
-        #[cfg(not(feature = "cli"))]
-        "emit" => Err(CliError::NeedsFeature { what: "emit" }),
-        #[cfg(not(feature = "cli"))]
-        "run" => Err(CliError::NeedsFeature { what: "run" }),
+        "bench" | "check" | "compile" | "emit" | "inspect" | "run" => {
+            Err(CliError::NeedsFeature { what: command })
+        }
         _ => Err(CliError::UnknownCommand { name: command }),
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures of a graph before and after fusion: as Graphviz text here, as SVG in [`svg`].
+//! Pictures of a graph before and after fusion: as Graphviz text here, as SVG in the module `svg`.
 
 mod svg;
 
