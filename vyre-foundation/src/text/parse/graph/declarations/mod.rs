@@ -1,5 +1,8 @@
 //! The declarations of a graph. Names of values, programs and nodes mean something when all are known.
 
+mod node;
+mod source;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -8,9 +11,9 @@ use vyre_spec::{DataType, Value};
 use super::super::scope::Declared;
 use super::super::{Parse, Parser};
 use crate::diag::Code;
-use crate::graph::assemble::{Draft, DraftKind, DraftSource, ValueRef};
+use crate::graph::assemble::{Draft, ValueRef};
 use crate::graph::{Dim, DimId, DimTable, GraphParam, GraphParamId};
-use crate::ir::{Expr, Extent, ExtentOp, Param};
+use crate::ir::{Extent, ExtentOp, Param};
 use crate::text::lex::{Tok, Token};
 use crate::text::suggest::closest;
 use crate::text::{GraphMap, Span, TextError};
@@ -222,86 +225,6 @@ impl<'a> Declarations<'a> {
         Ok(dims)
     }
 
-    /// `input name: type[dimensions]`, and the same of constants and retained values.
-    fn source(&mut self, word: &str, start: Span) -> Parse<()> {
-        let (name, _) = self.parser.new_name("a name")?;
-        self.parser.expect_symbol(":")?;
-        let element = self.parser.data_type()?;
-        self.parser.expect_symbol("[")?;
-        let shape = self.dims_until("]")?;
-        let position = self.draft.sources.len();
-        self.map.values.push(start.to(self.parser.last_span()));
-        let kind = match word {
-            "constant" => DraftKind::Constant(self.constant(element)?.into()),
-            "retained" => {
-                if self.parser.eat_word("becomes") {
-                    let (next, at) = self.parser.name("a value's name")?;
-                    self.updates.push((position, next, at));
-                }
-                DraftKind::Retained { next: None }
-            }
-            _ => DraftKind::Input,
-        };
-        // Of two values of one name the first is meant; assembling finds the second.
-        self.values.entry(name.to_string()).or_insert(ValueRef::Source(position as u32));
-        self.draft.sources.push(DraftSource { name: name.into_owned(), element, shape, kind });
-        Ok(())
-    }
-
-    /// `= { elements }` or `= bytes { bytes }`.
-    fn constant(&mut self, element: DataType) -> Parse<Vec<u8>> {
-        self.parser.expect_symbol("=")?;
-        let raw = self.parser.eat_word("bytes");
-        self.parser.expect_symbol("{")?;
-        let bytes = self.elements(element, raw);
-        if bytes.is_err() {
-            // The brace is not the graph's.
-            while !matches!(self.parser.peek(), Tok::End | Tok::Symbol("}" | ";")) {
-                self.parser.bump();
-            }
-            self.parser.eat_symbol("}");
-        }
-        bytes
-    }
-
-    fn elements(&mut self, element: DataType, raw: bool) -> Parse<Vec<u8>> {
-        let wanted = if raw { DataType::U32 } else { element };
-        let size = if raw { 1 } else { element.size() as usize };
-        let mut bytes = Vec::new();
-        let mut first = true;
-        while !self.parser.eat_symbol("}") {
-            if !std::mem::take(&mut first) {
-                self.parser.expect_symbol(",")?;
-            }
-            let span = self.parser.span();
-            let value = self.literal()?;
-            if value.ty() != wanted || (raw && value.bits() > 0xFF) {
-                let message = match raw {
-                    true => "this is no byte".to_owned(),
-                    false => format!("an element is a {}, but the constant is of {element}", value.ty()),
-                };
-                let help =
-                    if raw { "write 0 to 255" } else { "write elements with their type, such as `7u8`" };
-                let error = TextError::new(Code::BadLiteral, span.to(self.parser.last_span()), message);
-                return self.parser.fail(error.with_help(help));
-            }
-            bytes.extend(value.bits().to_le_bytes().into_iter().take(size));
-        }
-        Ok(bytes)
-    }
-
-    fn literal(&mut self) -> Parse<Value> {
-        let span = self.parser.span();
-        let (id, whole) = self.parser.expression()?;
-        match self.parser.arena.program().exprs().get(id.index()) {
-            Some(&Expr::Literal(value)) => Ok(value),
-            _ => {
-                let error = TextError::new(Code::BadLiteral, span.to(whole), "this is no constant");
-                self.parser.fail(error.with_help("write a literal: arithmetic belongs into a program"))
-            }
-        }
-    }
-
     fn output(&mut self, start: Span) -> Parse<()> {
         let (name, _) = self.parser.new_name("a name")?;
         self.parser.expect_symbol("=")?;
@@ -309,87 +232,5 @@ impl<'a> Declarations<'a> {
         self.map.outputs.push(start.to(at));
         self.outputs.push((name.into_owned(), value, at));
         Ok(())
-    }
-
-    /// `node name: results = program(arguments) counts(dimensions)`.
-    fn node(&mut self, start: Span) -> Parse<()> {
-        let (name, _) = self.parser.new_name("a name")?;
-        self.parser.expect_symbol(":")?;
-        let mut results = Vec::new();
-        let mut found = self.parser.name("a result's or program's name")?;
-        if self.parser.is_symbol(0, ",") || self.parser.is_symbol(0, "=") {
-            loop {
-                let (name, at) = found;
-                self.computed.push(at);
-                results.push(name.into_owned());
-                if !self.parser.eat_symbol(",") {
-                    break;
-                }
-                found = self.parser.new_name("a result's name")?;
-            }
-            self.parser.expect_symbol("=")?;
-            found = self.parser.name("a program's name")?;
-        }
-        let (program, mut at) = found;
-        let number = match self.parser.eat_symbol(".") {
-            true => Some(self.parser.integer()?),
-            false => None,
-        };
-        at = at.to(self.parser.last_span());
-        self.parser.expect_symbol("(")?;
-        let mut args = Vec::new();
-        while !self.parser.eat_symbol(")") {
-            if !args.is_empty() {
-                self.parser.expect_symbol(",")?;
-            }
-            let span = self.parser.span();
-            let arg = self.arg()?;
-            args.push((arg, span.to(self.parser.last_span())));
-        }
-        let mut counts = None;
-        if self.parser.eat_word("counts") {
-            let span = self.parser.span();
-            self.parser.expect_symbol("(")?;
-            let dims = self.dims_until(")")?;
-            counts = match <[DimId; 3]>::try_from(dims) {
-                Ok(counts) => Some(counts),
-                Err(dims) => {
-                    let message = format!("a launch has three counts, but here are {}", dims.len());
-                    let error = TextError::new(Code::Syntax, span.to(self.parser.last_span()), message);
-                    return self.parser.fail(error.with_help("write 1 for axes that are not used"));
-                }
-            };
-        }
-        for result in &results {
-            self.values.entry(result.clone()).or_insert(ValueRef::Computed(self.counted));
-            self.counted += 1;
-        }
-        self.map.nodes.push(start.to(self.parser.last_span()));
-        self.nodes.push(RawNode {
-            name: name.into_owned(),
-            results,
-            program: (program, number, at),
-            args,
-            counts,
-        });
-        Ok(())
-    }
-
-    fn arg(&mut self) -> Parse<RawArg<'a>> {
-        if self.parser.is_word(0, "dim") && self.parser.is_symbol(1, "(") {
-            self.parser.bump();
-            self.parser.bump();
-            let dim = self.dim()?;
-            self.parser.expect_symbol(")")?;
-            return Ok(RawArg::Dim(dim));
-        }
-        let ends = self.parser.is_symbol(1, ",") || self.parser.is_symbol(1, ")");
-        match self.parser.peek() {
-            Tok::Word(word) if ends && !matches!(*word, "true" | "false") => {
-                self.parser.name("an argument").map(|(name, _)| RawArg::Name(name))
-            }
-            Tok::Quoted(_) => self.parser.name("an argument").map(|(name, _)| RawArg::Name(name)),
-            _ => self.literal().map(RawArg::Literal),
-        }
     }
 }
