@@ -1,5 +1,6 @@
-//! Random graphs whose inputs, retained values and outputs are in resident buffers, some of which are bound to several: what
-//! is read is what was there before the run, and each buffer gets what it was to get.
+//! Random graphs whose inputs, retained values and outputs are in resident buffers, some of which are bound to several, and
+//! some of whose retained values are held: what is read is what was there before the run, and each buffer gets what it was to
+//! get.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here fails the test")]
 
 use std::collections::BTreeMap;
@@ -66,16 +67,30 @@ fn run(case: &GeneratedGraph, budget: SearchBudget, seed: u64) -> Option<usize> 
     let mut several = bound.len() - buffers.len();
 
     let mut bindings = BindingSet::new();
-    for (name, bytes) in &case.inputs {
-        let id = graph.value_named(name).unwrap();
-        match bound.get(&id) {
-            Some(&at) => bindings = bindings.resident(id, buffers[at].resource),
-            None => bindings = bindings.bytes(id, bytes),
+    let mut held = Held::new();
+    for (id, value) in graph.value_ids().zip(graph.values()) {
+        let given = case.inputs.iter().find(|(name, _)| *name == value.name).map(|(_, bytes)| bytes);
+        let next = meant.retained.iter().find(|(name, _)| *name == value.name);
+        let mut is_there = false;
+        if let Some((_, next)) = next.filter(|_| one_of(&mut rng, 2)) {
+            // What is bound takes the place of what is held; what is not bound is there, or was never.
+            is_there = !bound.contains_key(&id) && one_of(&mut rng, 2);
+            let zeros = vec![0; next.len()];
+            let before = given.filter(|_| is_there).unwrap_or(&zeros);
+            let resource = backend.allocate(before.len() as u64).unwrap();
+            backend.upload_resident(&resource, before).unwrap();
+            held.insert(id, resource);
+        }
+        match (bound.get(&id), given) {
+            (Some(&at), _) => bindings = bindings.resident(id, buffers[at].resource),
+            (None, Some(bytes)) if !is_there => bindings = bindings.bytes(id, bytes),
+            _ => {}
         }
     }
     // What is retained in a caller's buffer is updated there; two updates of one buffer are refused.
     for (id, value) in graph.value_ids().zip(graph.values()) {
-        if let (Source::Retained { next: Some(_) }, Some(&at)) = (&value.source, bound.get(&id)) {
+        let at = bound.get(&id).filter(|_| !held.contains_key(&id));
+        if let (Source::Retained { next: Some(_) }, Some(&at)) = (&value.source, at) {
             let next = meant.retained.iter().find(|(name, _)| *name == value.name).unwrap().1.clone();
             if buffers[at].gets.replace(next).is_some() {
                 return None;
@@ -111,7 +126,7 @@ fn run(case: &GeneratedGraph, budget: SearchBudget, seed: u64) -> Option<usize> 
     let artifact: Artifact = compile(&request.validate().unwrap()).unwrap();
     let compile = |p| backend.compile_checked(p, artifact.options()).unwrap();
     let pipelines = Pipelines::new(&artifact, artifact.programs().iter().map(compile).collect()).unwrap();
-    let schedule = schedule(&artifact, &pipelines, &bindings, &Held::new()).unwrap();
+    let schedule = schedule(&artifact, &pipelines, &bindings, &held).unwrap();
     let outputs = backend.submit(&schedule.list).unwrap().wait(None).unwrap();
     let names = schedule.reads.iter().map(|read| read.name.clone());
     let seed = format!("seed {}, {seed}", case.seed);
@@ -119,6 +134,10 @@ fn run(case: &GeneratedGraph, budget: SearchBudget, seed: u64) -> Option<usize> 
     for (at, buffer) in buffers.iter().enumerate() {
         let want = buffer.gets.as_ref().unwrap_or(&buffer.before);
         assert!(contents(&backend, buffer.resource) == *want, "{seed}: buffer {at}");
+    }
+    for (&id, &resource) in &held {
+        let next = meant.retained.iter().find(|(name, _)| *name == graph.value(id).name);
+        assert!(contents(&backend, resource) == next.unwrap().1, "{seed}: held {id:?}");
     }
     Some(several)
 }

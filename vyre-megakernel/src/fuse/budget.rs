@@ -54,7 +54,8 @@ impl Facts {
 pub struct SearchBudget {
     /// Fused kernels that may be tried.
     pub candidates: u32,
-    /// Statements and expressions of all kernels that are tried.
+    /// Statements and expressions of all kernels that are tried, and kernels that are looked at to find out which need
+    /// each other.
     pub work: u64,
     /// Wall-clock time, beyond which planning fails.
     pub time: Option<Duration>,
