@@ -56,9 +56,7 @@ pub struct PlanFault {
 #[non_exhaustive]
 pub enum ArtifactError {
     /// They do not begin as an artifact does.
-    #[error(
-        "these bytes are no artifact: they do not begin with `VYREART`; pass what `Artifact::bytes` gave"
-    )]
+    #[error("these bytes are no artifact: they do not begin with `VYREART`")]
     NotAnArtifact,
     /// They are of another version of the format.
     #[error("the artifact has format version {got}, but this release reads {known}: compile it again")]

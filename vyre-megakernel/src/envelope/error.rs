@@ -10,9 +10,7 @@ use crate::ArtifactError;
 #[non_exhaustive]
 pub enum EnvelopeError {
     /// They do not begin as an envelope does.
-    #[error(
-        "these bytes are no artifact envelope: they do not begin with `VYREENV`; pass what `to_bytes` wrote"
-    )]
+    #[error("these bytes are no artifact envelope: they do not begin with `VYREENV`")]
     NotAnEnvelope,
     /// They are of another version of the format.
     #[error("the envelope has format version {got}, but this release reads {known}: compile it again")]
