@@ -248,6 +248,7 @@ impl WgpuBackend {
     /// the memory to others at once.
     pub fn trim(&self) {
         if let Ok(core) = self.core() {
+            core.remembered.clear();
             core.pool.trim();
             core.sweep();
         }

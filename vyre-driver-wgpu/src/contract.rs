@@ -59,7 +59,10 @@ impl VyreBackend for WgpuBackend {
     }
 
     fn free(&self, resource: Resource) -> Result<(), BackendError> {
-        self.core()?.lasting.residents.remove(resource)
+        let core = self.core()?;
+        core.lasting.residents.remove(resource)?;
+        core.remembered.forget(resource);
+        Ok(())
     }
 
     fn submit(&self, list: &CommandList<'_>) -> Result<Box<dyn Completion>, BackendError> {

@@ -12,6 +12,7 @@ use crate::builtin::Builtins;
 use crate::cache::{Counters, Disk, DiskCacheStats, Lru};
 use crate::compile::Keys;
 use crate::dump::Dumps;
+use crate::exec::Remembered;
 use crate::generation::Generation;
 use crate::kernel::BindGroups;
 use crate::pipeline::WgpuPipeline;
@@ -98,6 +99,8 @@ pub(crate) struct Core {
     pub(crate) generation: Arc<Generation>,
     pub(crate) pool: Pool,
     pub(crate) groups: BindGroups,
+    /// The plans of lists that come again.
+    pub(crate) remembered: Remembered,
     /// Kernels compiled because a launch broke the contract of another.
     pub(crate) guarded_variants: AtomicU64,
     /// Kernels compiled once more because their launch data stayed the same.
@@ -112,6 +115,7 @@ impl Core {
             lasting,
             pool: Pool::new(budget),
             groups: BindGroups::new(BIND_GROUPS),
+            remembered: Remembered::default(),
             guarded_variants: AtomicU64::new(0),
             steady_variants: AtomicU64::new(0),
             builtins: OnceLock::new(),
@@ -149,6 +153,7 @@ impl Core {
     /// Drops everything that is only kept for reuse.
     pub(crate) fn drop_caches(&self) {
         self.lasting.forget_pipelines(None);
+        self.remembered.clear();
         self.groups.clear();
         self.pool.trim();
     }

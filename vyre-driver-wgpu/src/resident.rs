@@ -86,6 +86,17 @@ impl Residents {
         }
     }
 
+    /// Whether every one of these handles is good.
+    pub(crate) fn has_all(&self, resources: &[Resource]) -> bool {
+        if resources.is_empty() {
+            return true;
+        }
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        resources
+            .iter()
+            .all(|resource| table.get(&resource.slot).is_some_and(|known| known.resource == *resource))
+    }
+
     /// Takes a buffer out. Work that holds it keeps it alive.
     pub(crate) fn remove(&self, resource: Resource) -> Result<(), BackendError> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);

@@ -37,13 +37,14 @@ impl Steady {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes dispatches with these words.
-    pub(crate) fn note(&self, words: &[u32], runs: u64) {
+    /// Notes dispatches with these words; says whether the next one finds them in device memory.
+    pub(crate) fn note(&self, words: &[u32], runs: u64) -> bool {
         let mut latest = self.lock();
         if latest.words != words {
             *latest = Latest { words: words.to_vec(), runs: 0, buffer: None };
         }
         latest.runs = latest.runs.saturating_add(runs);
+        latest.runs >= OFTEN
     }
 
     /// The words in device memory and the form that reads them there, which `compile` makes if need be; `None`

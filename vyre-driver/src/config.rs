@@ -155,7 +155,9 @@ impl DispatchConfig {
             (*persistent_thread, "persistent_thread", Feature::PersistentThreads),
             (*cooperative, "cooperative", Feature::GridSync),
         ] {
-            if let Some(why) = backend.missing(feature).filter(|_| asked) {
+            // Why it is missing is a text, which is made only for those who ask.
+            let why = if asked { backend.missing(feature) } else { None };
+            if let Some(why) = why {
                 return Err(unsupported(backend, format!("the configuration field `{field}`: {why}"), field));
             }
         }

@@ -1,5 +1,6 @@
 //! Dispatches: bindings, launch arithmetic, launch data and bind groups.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use vyre_driver::{BackendError, DispatchCommand};
@@ -55,7 +56,7 @@ impl<'p> Plan<'p> {
         if can_be_steady {
             match self.steady(pipeline, &words)? {
                 Some((form, buffer)) => (compiled, data) = (form.first(), Some(buffer)),
-                None => self.noted.push((self.launches.len(), &pipeline.steady)),
+                None => self.noted.push((self.launches.len(), Arc::clone(&pipeline.steady), 0)),
             }
         }
         let group = self.group(compiled, command, &buffers, &words, data)?;

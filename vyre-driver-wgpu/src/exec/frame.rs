@@ -6,6 +6,7 @@ use super::dispatch::Launch;
 use super::plan::BufferIndex;
 use super::steps::Steps;
 use crate::buffer::{PoolBuffer, Reads, Segments};
+use crate::steady::Steady;
 
 /// Everything that encoding needs, but the host's bytes.
 #[derive(Debug)]
@@ -14,12 +15,26 @@ pub(super) struct Frame {
     /// The readbacks: the list's reads, then the trap record if any kernel can record a fault.
     pub(super) reads: Reads,
     pub(super) launches: Vec<Launch>,
+    /// The launches of which it is counted how often they run, by position, and how often they do each time.
+    pub(super) noted: Vec<(usize, Arc<Steady>, u64)>,
     pub(super) buffers: Vec<Held>,
     /// The trap record, which is cleared before everything else.
     pub(super) trap: Option<BufferIndex>,
 }
 
 impl Frame {
+    /// Counts a run of its launches. Says whether launch data of one have been the same for so long that they belong in
+    /// memory.
+    pub(super) fn note(&self) -> bool {
+        let mut due = false;
+        for (launch, steady, runs) in &self.noted {
+            if let Some(launch) = self.launches.get(*launch) {
+                due |= steady.note(&launch.immediates, *runs);
+            }
+        }
+        due
+    }
+
     #[allow(clippy::indexing_slicing, reason = "positions come from the plan, which has these buffers")]
     pub(super) fn held(&self, index: BufferIndex) -> &Held {
         &self.buffers[index]

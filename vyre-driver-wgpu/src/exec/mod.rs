@@ -9,24 +9,27 @@ mod frame;
 mod grid;
 mod indirect;
 mod plan;
+mod remembered;
 mod steps;
 mod timer;
 mod transfer;
 mod work;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use vyre_driver::{BackendError, CommandList, OutputBuffers};
+use vyre_driver::{BackendError, CommandList, OutputBuffers, Resource};
 
-use crate::buffer::{Readback, Staging};
+use crate::buffer::{Readback, Staging, UploadPart};
 use crate::completion::{Ended, InFlight, PATIENCE};
 use crate::core::Core;
 use crate::trace;
 
 use encode::encode;
 use frame::Frame;
-use plan::Plan;
+use plan::{Plan, Planned};
+use remembered::Kept;
+pub(crate) use remembered::Remembered;
 use timer::Timer;
 pub(crate) use work::Work;
 
@@ -34,7 +37,7 @@ pub(crate) use work::Work;
 pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, BackendError> {
     let span = trace::submit(list);
     let _in = span.enter();
-    let ready = Ready::new(core, list)?;
+    let ready = core.remembered.ready(core, list)?;
     let (submission, ended) = send(core, list.label(), std::slice::from_ref(&ready))?;
     let work = ready.work(core, submission, ended);
     core.sweep();
@@ -77,24 +80,41 @@ pub(crate) fn submit_each(
 /// A list with everything that its submission needs.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    frame: Frame,
+    frame: Arc<Frame>,
     staging: Staging,
     readback: Readback,
     timer: Option<Timer>,
     /// How many of the readbacks are the list's own.
     reads: usize,
+    /// The plan that its memory goes back to.
+    home: Option<Weak<Kept>>,
+}
+
+/// A list that has just been planned.
+struct Parts {
+    ready: Ready,
+    /// What is staged of the host's bytes.
+    parts: Vec<UploadPart>,
+    /// The buffers of callers that the list names.
+    residents: Vec<Resource>,
 }
 
 impl Ready {
     /// Everything about `list` that can be refused is refused here, and its host bytes have been taken.
     pub(crate) fn new(core: &Core, list: &CommandList<'_>) -> Result<Self, BackendError> {
+        Self::parts(core, list).map(|parts| parts.ready)
+    }
+
+    fn parts(core: &Core, list: &CommandList<'_>) -> Result<Parts, BackendError> {
         let generation = &core.generation;
         generation.check()?;
-        let (mut frame, uploads, parts) = Plan::new(core, list)?.finish();
+        let Planned { mut frame, uploads, parts, residents } = Plan::new(core, list)?.finish();
         let timer = if list.is_timed() { Timer::new(core, &mut frame.reads)? } else { None };
-        let staging = Staging::new(generation, &core.pool, &uploads, parts)?;
+        let staging = Staging::new(generation, &core.pool, &uploads, parts.clone())?;
         let readback = Readback::new(generation, &core.pool, &frame.reads)?;
-        Ok(Self { frame, staging, readback, timer, reads: list.reads() })
+        let frame = Arc::new(frame);
+        let ready = Self { frame, staging, readback, timer, reads: list.reads(), home: None };
+        Ok(Parts { ready, parts, residents })
     }
 
     fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
@@ -109,13 +129,14 @@ impl Ready {
         self.readback.map(encoder);
     }
 
-    /// After the submission. The frame's buffers go back to the pool here.
+    /// After the submission. The frame's buffers go back to the pool here, unless its plan is kept.
     fn work(self, core: &Core, submission: wgpu::SubmissionIndex, ended: Ended) -> Work {
         let trap = self.frame.trap.map(|_| self.reads);
         let clock = self.timer.as_ref().map(|timer| timer.clock(core));
         let generation = Arc::clone(&core.generation);
         let in_flight = InFlight::new(generation, submission, Some(ended), self.readback);
-        Work::new(in_flight, self.reads, trap, clock)
+        let home = self.home.map(|home| (home, self.staging));
+        Work::new(in_flight, self.reads, trap, clock, home)
     }
 
     /// Submits it once more, with other bytes in its uploads, waits, and copies its reads. It can be run again
@@ -139,17 +160,17 @@ impl Ready {
                 ended.after(encoder);
             }
         })?;
-        let Self { frame, staging, readback, timer, reads } = self;
+        let Self { frame, staging, readback, timer, reads, home } = self;
         let in_flight = InFlight::new(Arc::clone(&core.generation), submission, ended, readback);
         let trap = frame.trap.map(|_| reads);
-        let work = Work::new(in_flight, reads, trap, None);
+        let work = Work::new(in_flight, reads, trap, None, None);
         let result = work.copy(timeout, outputs);
         if !matches!(result, Ok(()) | Err(BackendError::Trap { .. } | BackendError::LoopLimit { .. })) {
             return Err(result.err().unwrap_or(BackendError::Timeout { timeout: PATIENCE }));
         }
         let readback = work.into_readback();
         readback.reset();
-        Ok((Self { frame, staging, readback, timer, reads }, result))
+        Ok((Self { frame, staging, readback, timer, reads, home }, result))
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Plan<'p> {
     pub(super) reads: Reads,
     pub(super) launches: Vec<Launch>,
     /// The launches of which it is counted how often they run, by position.
-    pub(super) noted: Vec<(usize, &'p Steady)>,
+    pub(super) noted: Vec<(usize, Arc<Steady>, u64)>,
     /// The device buffers.
     buffers: Vec<Held>,
     /// The list's transients.
@@ -66,6 +66,17 @@ pub(super) struct Plan<'p> {
     pub(super) counts: Option<BufferIndex>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
     trap: Option<BufferIndex>,
+}
+
+/// What a plan comes to.
+#[derive(Debug)]
+pub(super) struct Planned<'p> {
+    pub(super) frame: Frame,
+    /// The host's bytes that it starts from, and the parts of them that are staged.
+    pub(super) uploads: Vec<&'p [u8]>,
+    pub(super) parts: Vec<UploadPart>,
+    /// The buffers of callers that it names.
+    pub(super) residents: Vec<Resource>,
 }
 
 impl<'p> Plan<'p> {
@@ -94,11 +105,9 @@ impl<'p> Plan<'p> {
         }
         plan.steps.check()?;
         if !plan.noted.is_empty() {
-            let runs = plan.steps.runs(plan.launches.len());
-            for &(launch, steady) in &plan.noted {
-                if let (Some(launch), Some(&runs)) = (plan.launches.get(launch), runs.get(launch)) {
-                    steady.note(&launch.immediates, runs);
-                }
+            let each = plan.steps.runs(plan.launches.len());
+            for (launch, _, runs) in &mut plan.noted {
+                *runs = each.get(*launch).copied().unwrap_or(0);
             }
         }
         if let Some(trap) = plan.trap {
@@ -201,16 +210,18 @@ impl<'p> Plan<'p> {
         self.buffers[index].len
     }
 
-    /// What is left to do, the host bytes that it starts from, and the parts of them that are staged.
-    pub(super) fn finish(self) -> (Frame, Vec<&'p [u8]>, Vec<UploadPart>) {
+    pub(super) fn finish(self) -> Planned<'p> {
         let frame = Frame {
             steps: self.steps,
             reads: self.reads,
             launches: self.launches,
+            noted: self.noted,
             buffers: self.buffers,
             trap: self.trap,
         };
-        (frame, self.uploads, self.parts)
+        frame.note();
+        let residents = self.residents.into_values().map(|(resource, _)| resource).collect();
+        Planned { frame, uploads: self.uploads, parts: self.parts, residents }
     }
 
     /// The list's trap record, for a kernel that can write it. It is cleared before everything else.

@@ -1,13 +1,15 @@
 //! Submitted work, as the contract shows it.
 
+use std::sync::Weak;
 use std::time::Duration;
 
 use vyre_driver::{BackendError, Completion, Finished, Visitor};
 use vyre_lower::kernel::TRAP_LOOP_LIMIT;
 use vyre_spec::Axis;
 
+use super::remembered::{self, Kept};
 use super::timer::Clock;
-use crate::buffer::Readback;
+use crate::buffer::{Readback, Staging};
 use crate::completion::InFlight;
 use crate::trace;
 
@@ -21,11 +23,19 @@ pub(crate) struct Work {
     trap: Option<usize>,
     /// Which one has the timestamps.
     clock: Option<Clock>,
+    /// Where the memory that its bytes pass through goes at the end.
+    home: Option<(Weak<Kept>, Staging)>,
 }
 
 impl Work {
-    pub(super) fn new(in_flight: InFlight, reads: usize, trap: Option<usize>, clock: Option<Clock>) -> Self {
-        Self { in_flight, reads, trap, clock }
+    pub(super) fn new(
+        in_flight: InFlight,
+        reads: usize,
+        trap: Option<usize>,
+        clock: Option<Clock>,
+        home: Option<(Weak<Kept>, Staging)>,
+    ) -> Self {
+        Self { in_flight, reads, trap, clock, home }
     }
 
     /// Waits, and looks at the trap record.
@@ -68,10 +78,14 @@ impl Work {
         self.in_flight.into_readback()
     }
 
-    /// After [`Self::settle`].
-    fn finished(&self) -> Result<Finished, BackendError> {
+    /// After [`Self::settle`], when nobody reads any more.
+    fn finished(self) -> Result<Finished, BackendError> {
         let read = |clock: Clock| self.in_flight.piece(clock.piece(), |bytes| clock.read(bytes));
-        Ok(Finished { device_time: self.clock.map(read).transpose()?.flatten() })
+        let device_time = self.clock.map(read).transpose()?.flatten();
+        if let Some((home, staging)) = self.home {
+            remembered::give_back(&home, staging, self.in_flight.into_readback());
+        }
+        Ok(Finished { device_time })
     }
 }
 
