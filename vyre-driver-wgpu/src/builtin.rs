@@ -27,8 +27,8 @@ pub(crate) struct Step {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) group: wgpu::BindGroup,
     pub(crate) workgroups: u32,
-    /// The uniform that holds its range; nobody else may have it before the submission.
-    _range: PoolBuffer,
+    /// The uniform that holds its range; nobody else may have it before the last submission.
+    pub(crate) range: PoolBuffer,
 }
 
 impl Builtins {
@@ -141,5 +141,5 @@ fn step(
     })?;
     let [start, _, len, _] = range;
     let workgroups = (u64::from(start % 4) + u64::from(len)).div_ceil(GROUP_BYTES) as u32;
-    Ok(Step { pipeline: kernel.pipeline.clone(), group, workgroups, _range: uniform })
+    Ok(Step { pipeline: kernel.pipeline.clone(), group, workgroups, range: uniform })
 }

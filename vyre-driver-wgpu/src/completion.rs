@@ -31,7 +31,7 @@ pub(crate) struct InFlight {
     generation: Arc<Generation>,
     submission: wgpu::SubmissionIndex,
     submitted: Instant,
-    /// `None` if nobody will ask before the end.
+    /// `None` if the readback tells, or nobody will ask before the end.
     ended: Option<Ended>,
     readback: Readback,
 }
@@ -67,7 +67,10 @@ impl InFlight {
     /// Whether the work has ended, without waiting.
     pub(crate) fn is_done(&self) -> Result<bool, BackendError> {
         let ended = || {
-            let noted = self.ended.as_ref().is_some_and(|ended| ended.0.load(Ordering::Acquire));
+            let noted = match &self.ended {
+                Some(ended) => ended.0.load(Ordering::Acquire),
+                None => self.readback.is_settled(),
+            };
             noted && !self.generation.hangs()
         };
         if ended() {

@@ -268,26 +268,30 @@ impl Generation {
         bytes: Option<u64>,
         call: impl FnOnce(&Device) -> T,
     ) -> Result<T, BackendError> {
+        // Scopes are per thread, and an error goes to the innermost scope of its own kind.
+        let internal = self.device().push_error_scope(ErrorFilter::Internal);
+        let value = self.scoped_but_for_internal(doing, bytes, call);
+        match ready(internal.pop()).flatten() {
+            Some(error) if value.is_ok() => Err(backend_error(error, doing, bytes)),
+            _ => value,
+        }
+    }
+
+    /// The same for calls that make no pipeline: nothing else in wgpu 30 has internal errors.
+    fn scoped_but_for_internal<T>(
+        &self,
+        doing: &'static str,
+        bytes: Option<u64>,
+        call: impl FnOnce(&Device) -> T,
+    ) -> Result<T, BackendError> {
         self.check()?;
         let device = self.device();
-        // Scopes are per thread, and an error goes to the innermost scope of its own kind.
         let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
-        let internal = device.push_error_scope(ErrorFilter::Internal);
         let validation = device.push_error_scope(ErrorFilter::Validation);
         let value = call(device);
-        let errors = [
-            ready(validation.pop()).flatten(),
-            ready(internal.pop()).flatten(),
-            ready(memory.pop()).flatten(),
-        ];
+        let errors = [ready(validation.pop()).flatten(), ready(memory.pop()).flatten()];
         if let Some(error) = errors.into_iter().flatten().next() {
-            return Err(match error {
-                wgpu::Error::OutOfMemory { .. } => BackendError::OutOfMemory { doing, bytes },
-                wgpu::Error::Validation { description: message, .. }
-                | wgpu::Error::Internal { description: message, .. } => {
-                    BackendError::Driver { doing, message }
-                }
-            });
+            return Err(backend_error(error, doing, bytes));
         }
         self.check()?;
         Ok(value)
@@ -314,7 +318,7 @@ impl Generation {
     ) -> Result<wgpu::SubmissionIndex, BackendError> {
         let doing = "submitting work";
         let afterwards = self.strike(Site::Submit, doing, None)?;
-        let submission = self.scoped(doing, |device| {
+        let submission = self.scoped_but_for_internal(doing, None, |device| {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
             encode(&mut encoder);
             self.queue().submit([encoder.finish()])
@@ -476,6 +480,15 @@ impl std::fmt::Debug for Generation {
             .field("adapter", &self.info.name)
             .field("lost", &self.is_lost())
             .finish_non_exhaustive()
+    }
+}
+
+/// What wgpu reported of a call.
+fn backend_error(error: wgpu::Error, doing: &'static str, bytes: Option<u64>) -> BackendError {
+    match error {
+        wgpu::Error::OutOfMemory { .. } => BackendError::OutOfMemory { doing, bytes },
+        wgpu::Error::Validation { description: message, .. }
+        | wgpu::Error::Internal { description: message, .. } => BackendError::Driver { doing, message },
     }
 }
 

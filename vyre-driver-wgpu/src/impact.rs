@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use vyre_driver::impact::{RuleChange, check_length};
-use vyre_driver::{BackendError, DispatchConfig, checked};
+use vyre_driver::{BackendError, DispatchConfig, checked, prepared};
 use vyre_foundation::ir::Program;
-use vyre_foundation::opt::specialize;
 
 use crate::backend::WgpuBackend;
 use crate::compile;
@@ -23,7 +22,7 @@ impl WgpuBackend {
     ) -> Result<[u8; 32], BackendError> {
         let program = checked(program)?;
         let (options, launch) = config.split(&program, self)?;
-        Ok(compile::cached_under(&*self.core()?, &specialize(&program, &launch.params)?, &options))
+        Ok(compile::cached_under(&*self.core()?, &prepared(&program, &launch)?, &options))
     }
 
     /// Removes from the pipeline cache in memory the entries that a change of rules invalidates: those of

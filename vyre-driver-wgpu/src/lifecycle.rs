@@ -200,17 +200,14 @@ fn generation(
         let profile = profile_of(&generation, probe::quirks(&generation)?);
         return Ok((generation, profile));
     }
-    let generation = open(tiles::FEATURES)?;
+    let known = tiles::found(&candidate.adapter.get_info(), candidate.report.index);
+    let probe = |generation: &Arc<Generation>| {
+        let tiles = tiles::probe(candidate, generation);
+        (tiles, generation.is_lost())
+    };
+    let (generation, tiles) = tiles::opened(known, open, probe)?;
     let profile = profile_of(&generation, probe::quirks(&generation)?);
-    let tiles = tiles::probe(candidate, &generation);
-    if tiles.wrong.is_none() && !generation.is_lost() {
-        let profile = with_tiles(profile, &generation, tiles.right);
-        return Ok((generation, profile));
-    }
-    // A device that a wrong product may have harmed is not kept.
-    let probed = if tiles.right.is_empty() { Features::empty() } else { tiles::FEATURES };
-    let generation = open(probed)?;
-    let profile = with_tiles(profile_of(&generation, profile.quirks), &generation, tiles.right);
+    let profile = with_tiles(profile, &generation, tiles.right);
     Ok((generation, profile))
 }
 

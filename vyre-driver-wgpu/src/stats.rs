@@ -64,7 +64,7 @@ pub struct WgpuBackendStats {
     pub buffers_trimmed: u64,
     /// Bytes of all buffers that exist, in use or idle.
     pub buffer_bytes: u64,
-    /// Bytes of the idle ones.
+    /// Bytes of those that are only kept for reuse.
     pub idle_buffer_bytes: u64,
     /// Errors that wgpu reported outside this backend's own calls: those of users of the shared device.
     pub uncaptured_errors: u64,
@@ -84,7 +84,7 @@ impl WgpuBackendStats {
         };
         // After a shutdown there is nothing else.
         let Ok(core) = life.core() else { return stats };
-        let pool = core.pool.counters();
+        let (kept, pool) = core.remembered.idle_bytes(|| core.pool.counters());
         stats.guarded_variants = core.guarded_variants.load(Ordering::Relaxed);
         stats.steady_variants = core.steady_variants.load(Ordering::Relaxed);
         stats.bind_groups = core.groups.counters().into();
@@ -92,7 +92,7 @@ impl WgpuBackendStats {
         stats.buffers_created = pool.created;
         stats.buffers_trimmed = pool.trimmed;
         stats.buffer_bytes = pool.live_bytes;
-        stats.idle_buffer_bytes = pool.idle_bytes;
+        stats.idle_buffer_bytes = pool.idle_bytes + kept;
         stats.uncaptured_errors = core.generation.uncaptured_errors();
         stats
     }

@@ -69,6 +69,26 @@ pub(crate) fn found(info: &AdapterInfo, index: usize) -> Tiles {
     known.as_ref().and_then(|known| known.get(&key(info, index))).cloned().unwrap_or_default()
 }
 
+/// Opens a device with what its matrix engines are worth. `probe` says that, and whether the device is lost; what it
+/// found before in this process is `known`.
+pub(crate) fn opened<D, E>(
+    known: Tiles,
+    mut open: impl FnMut(Features) -> Result<D, E>,
+    probe: impl FnOnce(&D) -> (Tiles, bool),
+) -> Result<(D, Tiles), E> {
+    let worth = |tiles: &Tiles| if tiles.right.is_empty() { Features::empty() } else { FEATURES };
+    if known.wrong.is_some() {
+        return Ok((open(worth(&known))?, known));
+    }
+    let device = open(FEATURES)?;
+    let (tiles, is_lost) = probe(&device);
+    if tiles.wrong.is_none() && !is_lost {
+        return Ok((device, tiles));
+    }
+    // A device that a wrong product may have harmed is not kept.
+    Ok((open(worth(&tiles))?, tiles))
+}
+
 /// The products that the driver names and programs can have: of square tiles.
 fn named(candidate: &Candidate) -> Vec<TileProduct> {
     let element = |ty| match ty {
@@ -169,6 +189,34 @@ mod tests {
             (0..256).flat_map(|at| f16::from_f32(product(at / 16, at % 16)).to_le_bytes()).collect();
         assert_eq!(judge(half, &right), Ok(()));
         assert_eq!(factors(PRODUCT).len(), 2 * 256 * 2);
+    }
+
+    #[test]
+    fn a_device_is_opened_twice_only_when_a_product_is_found_wrong() {
+        let wrong =
+            |right: &[TileProduct]| Tiles { right: right.to_vec(), wrong: Some("it is 0".to_owned()) };
+        let right = Tiles { right: vec![PRODUCT], wrong: None };
+        // What is known, what a probe would find and whether it loses the device, and with what devices are opened.
+        let cases = [
+            (Tiles::default(), Some((right.clone(), false)), vec![FEATURES]),
+            (Tiles::default(), Some((right.clone(), true)), vec![FEATURES, FEATURES]),
+            (Tiles::default(), Some((wrong(&[]), false)), vec![FEATURES, Features::empty()]),
+            (Tiles::default(), Some((wrong(&[PRODUCT]), true)), vec![FEATURES, FEATURES]),
+            (right.clone(), Some((right, false)), vec![FEATURES]),
+            (wrong(&[]), None, vec![Features::empty()]),
+            (wrong(&[PRODUCT]), None, vec![FEATURES]),
+        ];
+        for (known, found, want) in cases {
+            let mut devices = Vec::new();
+            let expected = found.as_ref().map_or_else(|| known.clone(), |(tiles, _)| tiles.clone());
+            let open = |features| {
+                devices.push(features);
+                Ok::<_, ()>(features)
+            };
+            let (device, tiles) = opened(known, open, |_| found.unwrap()).unwrap();
+            assert_eq!((Some(&device), &tiles), (want.last(), &expected));
+            assert_eq!(devices, want);
+        }
     }
 
     #[test]

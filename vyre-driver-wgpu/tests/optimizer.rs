@@ -115,6 +115,37 @@ impl Cached {
     }
 }
 
+/// The key of a program is that of its compiled form: with another workgroup size it is another.
+#[test]
+fn a_replaced_workgroup_size_is_in_the_key() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let program = Kernel::build("groups", |b| {
+        let out = b.write_only::<u32>("out", 1_u64);
+        b.workgroups([64], [1_u64], |_| out.store(0, 7));
+    })
+    .unwrap();
+    let plain = DispatchConfig::default();
+    let resized = DispatchConfig { workgroup: Some([32, 1, 1]), ..plain.clone() };
+    let run = |config| assert_eq!(backend.dispatch_borrowed(&program, &[], config).unwrap(), [[7, 0, 0, 0]]);
+    run(&plain);
+    run(&resized);
+    let misses = || backend.stats().pipelines.misses;
+    let before = misses();
+    let key = backend.pipeline_cache_key(&program, &resized).unwrap();
+    assert_ne!(key, backend.pipeline_cache_key(&program, &plain).unwrap());
+    let same = DispatchConfig { workgroup: Some([64, 1, 1]), ..plain.clone() };
+    assert_eq!(
+        backend.pipeline_cache_key(&program, &same).unwrap(),
+        backend.pipeline_cache_key(&program, &plain).unwrap()
+    );
+    // What the key names goes, and nothing else.
+    backend.invalidate_pipeline_cache_for_changed_op(1, &[1], &[key]).unwrap();
+    run(&plain);
+    assert_eq!(misses(), before);
+    run(&resized);
+    assert_eq!(misses(), before + 1);
+}
+
 #[test]
 fn impacted_pipelines_leave_the_cache_and_only_those() {
     let cached = Cached::new(6);

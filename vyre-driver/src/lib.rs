@@ -42,7 +42,7 @@ pub use device_buffer::DeviceBuffer;
 pub use error::BackendError;
 pub use executable::Executable;
 pub use feature::Feature;
-pub use memo::{ValidationCacheSnapshot, checked, validation_cache_snapshot};
+pub use memo::{ValidationCacheSnapshot, checked, prepared, validation_cache_snapshot};
 pub use memory::{Memory, MemoryRef, OutputBuffers};
 pub use ops::OpId;
 pub use pending::{PendingDispatch, TryWait};

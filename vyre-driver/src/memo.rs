@@ -174,7 +174,11 @@ static PREPARED_PROGRAMS: Mutex<VecDeque<Prepared>> = Mutex::new(VecDeque::new()
 /// The program as it is compiled for a launch: with the author's workgroup size replaced if that is asked
 /// for, and with its `specialize` parameters substituted, so that their values reach the optimiser and the
 /// pipeline's cache key; the program itself if there is neither.
-pub(crate) fn prepared(
+///
+/// # Errors
+/// [`BackendError::Launch`] for parameters that are not the program's, or [`BackendError::Config`] for a workgroup size
+/// that it cannot have.
+pub fn prepared(
     program: &Checked<Program>,
     launch: &LaunchOptions,
 ) -> Result<Checked<Program>, BackendError> {

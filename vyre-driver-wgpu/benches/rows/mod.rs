@@ -154,7 +154,9 @@ pub(crate) fn run(
         done(&row);
         all.push(row);
     }
-    all.extend(bench.guards(done)?);
+    if only.is_none_or(|only| only == "guards") {
+        all.extend(bench.guards(done)?);
+    }
     Ok(all)
 }
 

@@ -76,6 +76,21 @@ impl Readback {
         }
     }
 
+    /// The bytes of its memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.buffers.iter().map(|landing| landing.raw().size()).sum()
+    }
+
+    /// Whether there is memory in it, which tells when the submission has ended.
+    pub(crate) fn tells(&self) -> bool {
+        !self.buffers.is_empty()
+    }
+
+    /// Whether the submission has ended that [`Self::map`] was for, if it [tells](Self::tells).
+    pub(crate) fn is_settled(&self) -> bool {
+        self.tells() && self.buffers.iter().all(|landing| landing.wait(Duration::ZERO) != State::Pending)
+    }
+
     /// Makes it ready for another submission.
     pub(crate) fn reset(&self) {
         for landing in &self.buffers {

@@ -91,6 +91,11 @@ impl Staging {
         }
     }
 
+    /// The bytes of its memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.buffers.iter().map(|(landing, _)| landing.raw().size()).sum()
+    }
+
     /// Has the staging memory mapped again once the submission is done with it. If nobody keeps this until
     /// then, the memory goes back to the pool.
     pub(crate) fn recycle(&self, encoder: &CommandEncoder) {

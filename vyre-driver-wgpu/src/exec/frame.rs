@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::dispatch::Launch;
 use super::plan::BufferIndex;
-use super::steps::Steps;
+use super::steps::{Step, Steps};
 use crate::buffer::{PoolBuffer, Reads, Segments};
 use crate::steady::Steady;
 
@@ -33,6 +33,19 @@ impl Frame {
             }
         }
         due
+    }
+
+    /// The bytes of the buffers that nothing else has.
+    pub(super) fn own_bytes(&self) -> u64 {
+        let held = self.buffers.iter().filter_map(|held| match &held.buffer {
+            Holder::Transient(buffer) => Some(buffer.buffer().size()),
+            Holder::Resident(..) | Holder::Kept(_) => None,
+        });
+        let ranges = self.steps.as_slice().iter().filter_map(|step| match step {
+            Step::Builtin(step) => Some(step.range.buffer().size()),
+            _ => None,
+        });
+        held.chain(ranges).sum()
     }
 
     #[allow(clippy::indexing_slicing, reason = "positions come from the plan, which has these buffers")]

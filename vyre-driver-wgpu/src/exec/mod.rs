@@ -38,7 +38,8 @@ pub(crate) fn submit(core: &Arc<Core>, list: &CommandList<'_>) -> Result<Work, B
     let span = trace::submit(list);
     let _in = span.enter();
     let ready = core.remembered.ready(core, list)?;
-    let (submission, ended) = send(core, list.label(), std::slice::from_ref(&ready))?;
+    let ended = (!ready.readback.tells()).then(Ended::default);
+    let submission = send(core, list.label(), std::slice::from_ref(&ready), ended.as_ref())?;
     let work = ready.work(core, submission, ended);
     core.sweep();
     Ok(work)
@@ -62,13 +63,14 @@ pub(crate) fn submit_each(
             Err(error) => refused.push(Some(error)),
         }
     }
-    let sent = send(core, label, &ready);
+    let ended = Ended::default();
+    let sent = send(core, label, &ready, Some(&ended));
     let mut ready = ready.into_iter();
     let each = refused.into_iter().map(|refused| match (refused, &sent) {
         (Some(error), _) => Err(error),
         (None, Err(error)) => Err(error.clone()),
-        (None, Ok((submission, ended))) => match ready.next() {
-            Some(ready) => Ok(ready.work(core, submission.clone(), ended.clone())),
+        (None, Ok(submission)) => match ready.next() {
+            Some(ready) => Ok(ready.work(core, submission.clone(), Some(ended.clone()))),
             None => Err(BackendError::Driver { doing: "submitting work", message: "a list is lost".into() }),
         },
     });
@@ -130,11 +132,11 @@ impl Ready {
     }
 
     /// After the submission. The frame's buffers go back to the pool here, unless its plan is kept.
-    fn work(self, core: &Core, submission: wgpu::SubmissionIndex, ended: Ended) -> Work {
+    fn work(self, core: &Core, submission: wgpu::SubmissionIndex, ended: Option<Ended>) -> Work {
         let trap = self.frame.trap.map(|_| self.reads);
         let clock = self.timer.as_ref().map(|timer| timer.clock(core));
         let generation = Arc::clone(&core.generation);
-        let in_flight = InFlight::new(generation, submission, Some(ended), self.readback);
+        let in_flight = InFlight::new(generation, submission, ended, self.readback);
         let home = self.home.map(|home| (home, self.staging));
         Work::new(in_flight, self.reads, trap, clock, home)
     }
@@ -153,7 +155,7 @@ impl Ready {
             self.staging.fill(inputs, PATIENCE)?;
         }
         // Nobody asks whether it has ended but a wait with a timeout.
-        let ended = timeout.map(|_| Ended::default());
+        let ended = (timeout.is_some() && !self.readback.tells()).then(Ended::default);
         let submission = core.generation.submit(label, |encoder| {
             self.encode(encoder);
             if let Some(ended) = &ended {
@@ -174,18 +176,19 @@ impl Ready {
     }
 }
 
-/// The one submission of whatever is ready.
+/// The one submission of whatever is ready, which sets `ended`.
 fn send(
     core: &Core,
     label: Option<&str>,
     ready: &[Ready],
-) -> Result<(wgpu::SubmissionIndex, Ended), BackendError> {
-    let ended = Ended::default();
-    let submission = core.generation.submit(label, |encoder| {
+    ended: Option<&Ended>,
+) -> Result<wgpu::SubmissionIndex, BackendError> {
+    core.generation.submit(label, |encoder| {
         for one in ready {
             one.encode(encoder);
         }
-        ended.after(encoder);
-    })?;
-    Ok((submission, ended))
+        if let Some(ended) = ended {
+            ended.after(encoder);
+        }
+    })
 }

@@ -100,7 +100,8 @@ impl Remembered {
 
     /// Forgets the lists that name a buffer, which has been freed.
     pub(crate) fn forget(&self, resource: Resource) {
-        let names = |known: &Known| known.plan.as_ref().is_some_and(|kept| kept.residents.contains(&resource));
+        let names =
+            |known: &Known| known.plan.as_ref().is_some_and(|kept| kept.residents.contains(&resource));
         let mut lists = self.lock();
         let mut gone = Vec::new();
         while let Some(position) = lists.iter().position(names) {
@@ -108,6 +109,12 @@ impl Remembered {
         }
         drop(lists);
         drop(gone);
+    }
+
+    /// The bytes of the buffers that are kept for the next submission alone, with what `look` says at that moment.
+    pub(crate) fn idle_bytes<R>(&self, look: impl FnOnce() -> R) -> (u64, R) {
+        let lists = self.lock();
+        (lists.iter().filter_map(|known| known.plan.as_ref()).map(|kept| kept.bytes()).sum(), look())
     }
 
     /// Forgets every list.
@@ -162,7 +169,11 @@ impl Known {
                 Command::Repeat { .. } => return None,
             })
         });
-        Some(Self { commands: commands.collect::<Option<_>>()?, transients: list.transients().to_vec(), plan: None })
+        Some(Self {
+            commands: commands.collect::<Option<_>>()?,
+            transients: list.transients().to_vec(),
+            plan: None,
+        })
     }
 
     /// Whether `list` is the same but for the host's bytes.
@@ -195,6 +206,12 @@ fn same(known: &Command<'_>, new: &Command<'_>) -> bool {
 impl Kept {
     fn idle(&self) -> MutexGuard<'_, Vec<(Staging, Readback)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn bytes(&self) -> u64 {
+        let idle = self.idle();
+        self.frame.own_bytes()
+            + idle.iter().map(|(staging, readback)| staging.bytes() + readback.bytes()).sum::<u64>()
     }
 
     /// Whether planning would come to the same once more. Counts a run of its launches.
