@@ -175,6 +175,8 @@ fn refused(request: &Request, candidates: &[Candidate]) -> BackendError {
     let mut probed: Vec<String> = candidates.iter().map(|c| c.report.to_string()).collect();
     if probed.is_empty() {
         probed.push("no driver offered any adapter".to_owned());
+    } else if let Some(index) = pinned.filter(|&index| candidates.iter().all(|c| c.report.index != index)) {
+        probed.push(format!("adapter {index}: not there"));
     }
     let remedy = if software_only {
         "install the GPU vendor's driver, or permit the software adapter with VYRE_ALLOW_SOFTWARE=1 or the \

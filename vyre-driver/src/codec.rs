@@ -9,7 +9,7 @@ use vyre_spec::{DeviceProfile, Quirks, TileProduct};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodecError {
     /// They end too early.
-    #[error("they end early: {needs} bytes are needed at byte {at}")]
+    #[error("the bytes end early: {needs} are needed at byte {at}")]
     Truncated {
         /// Where.
         at: usize,
@@ -17,7 +17,7 @@ pub enum CodecError {
         needs: u64,
     },
     /// Something in them is not as a writer writes it.
-    #[error("they have {what} at byte {at}")]
+    #[error("the bytes have {what} at byte {at}")]
     Malformed {
         /// Where.
         at: usize,

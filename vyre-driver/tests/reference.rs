@@ -53,7 +53,7 @@ fn a_host_dispatch_takes_inputs_and_gives_outputs_in_declaration_order() {
     assert_eq!(outputs, [bytes(&[2, 4, 2])]);
     assert_eq!(oracle.dispatch(&double(), &[Vec::new()], &config).unwrap(), [Vec::<u8>::new()]);
     let error = oracle.dispatch(&double(), &[], &config).unwrap_err();
-    assert_eq!(error.to_string(), "the program takes 1 inputs (x), but 0 were passed");
+    assert_eq!(error.to_string(), "the program takes 1 input (x), but got 0");
     let error = oracle.dispatch(&double(), &[vec![0; 7]], &config).unwrap_err();
     assert!(error.to_string().starts_with("buffer `x` got 7 bytes"), "{error}");
 }
@@ -217,7 +217,7 @@ fn a_specialised_parameter_is_substituted_with_each_dispatchs_own_value() {
         assert_eq!(oracle.dispatch(&program, &[bytes(&[7])], &config).unwrap(), [bytes(&[7 * factor])]);
     }
     let error = oracle.dispatch(&program, &[bytes(&[7])], &DispatchConfig::default()).unwrap_err();
-    assert_eq!(error.to_string(), "parameter `factor` has no value: pass a u32");
+    assert_eq!(error.to_string(), "parameter `factor` has no value: pass one of type u32");
 }
 
 #[cfg(feature = "conformance")]

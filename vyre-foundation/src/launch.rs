@@ -66,7 +66,7 @@ impl<N: Into<String>> FromIterator<(N, Value)> for Params {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// A parameter has no value.
-    #[error("parameter `{name}` has no value: pass a {ty}")]
+    #[error("parameter `{name}` has no value: pass one of type {ty}")]
     MissingParam {
         /// Its name.
         name: String,
@@ -74,7 +74,7 @@ pub enum LaunchError {
         ty: DataType,
     },
     /// A parameter has a value of another type.
-    #[error("parameter `{name}` is a {needs}, but a {got} was passed")]
+    #[error("parameter `{name}` has type {needs}, but got a value of type {got}")]
     ParamType {
         /// Its name.
         name: String,
@@ -92,7 +92,7 @@ pub enum LaunchError {
         known: Vec<String>,
     },
     /// The number of inputs is wrong.
-    #[error("the program takes {needs} inputs ({names}), but {got} were passed")]
+    #[error("the program takes {needs} input{} ({names}), but got {got}", if *needs == 1 { "" } else { "s" })]
     InputCount {
         /// How many the program takes.
         needs: usize,

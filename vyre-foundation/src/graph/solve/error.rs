@@ -7,7 +7,7 @@ use vyre_spec::DataType;
 #[non_exhaustive]
 pub enum SolveError {
     /// A parameter has no value.
-    #[error("parameter `{name}` has no value: pass a {ty}")]
+    #[error("parameter `{name}` has no value: pass one of type {ty}")]
     MissingParam {
         /// Its name.
         name: String,
@@ -15,7 +15,7 @@ pub enum SolveError {
         ty: DataType,
     },
     /// A parameter has a value of another type.
-    #[error("parameter `{name}` is a {needs}, but a {got} was passed")]
+    #[error("parameter `{name}` has type {needs}, but got a value of type {got}")]
     ParamType {
         /// Its name.
         name: String,
