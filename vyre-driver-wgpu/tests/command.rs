@@ -293,6 +293,7 @@ mod files {
             ("", "`run` lacks the program's FILE"),
             ("none.vyre", "none.vyre"),
             ("axpy.vyre --in x=x.bin --param a=2", "input buffer `y`"),
+            ("axpy.vyre", "input buffers `x` (f32), `y` (f32)\nhelp: pass `--in x=PATH --in y=PATH`"),
             ("axpy.vyre --in x=x.bin --in z=x.bin", "no input buffer `z`; it has: x, y"),
             ("axpy.vyre --in x=x.bin --in x=x.bin", "`--in x` is given twice"),
             ("axpy.vyre --out y=same.bin --out x=same.bin", "two outputs go to same.bin"),
@@ -300,14 +301,17 @@ mod files {
             ("axpy.vyre --in x", "`--in`"),
             ("axpy.vyre --in x=x.bin --in y=none.bin --param a=2", "none.bin"),
             ("axpy.vyre --in x=x.bin --in y=y.npy", "parameter `a`"),
-            ("axpy.vyre --in x=x.bin --in y=y.npy --param a=two", "`two`"),
+            ("axpy.vyre --in x=x.bin --in y=y.npy --param a=two", "`two` of `--param a` is not of type f32"),
             ("axpy.vyre --in x=x.bin --in y=y.npy --param b=2", "no parameter `b`; it has: a"),
             ("axpy.vyre --in x=x.bin --in y=y.npy --param a=2 --out x=o", "no output buffer `x`; it has: y"),
             ("axpy.vyre --in x=x.bin --in y=five.bin --param a=2", "five.bin"),
             ("axpy.vyre --in x=x.bin --in y=doubles.npy --param a=2", "<f8"),
             ("axpy.vyre --in x=x.bin --in y=short.npy --param a=2", "short.npy"),
             ("axpy.vyre --in x=x.bin --in y=three.bin --param a=2 --out y=o", "buffer `y` needs 4 elements"),
-            ("axpy.vyre --in x=x.bin --in y=y.npy --param a=2 --backend cuda", "no backend `cuda`"),
+            (
+                "axpy.vyre --in x=x.bin --in y=y.npy --param a=2 --backend cuda",
+                "no backend `cuda` is linked; linked are: wgpu, reference\nhelp: `--backend` takes wgpu or reference",
+            ),
             ("axpy.vyre --tolerance 1", "`--verify`"),
             ("axpy.vyre --verify --tolerance -1", "`-1`"),
             ("axpy.vyre --verify --tolerance NaN", "`NaN`"),
@@ -333,6 +337,12 @@ mod files {
         dir.file("syntax.vyre", AXPY.replace("launch", "lunch"));
         let message = fails(&dir.run("check syntax.vyre"));
         assert!(message.contains("syntax.vyre:6:5"), "{message}");
+        dir.file("graph.vyre", format!("{AXPY}graph g {{ dim n; input x: f32[n]; output y = x; }}\n"));
+        for line in ["run graph.vyre --param a=2", "emit graph.vyre --to wgsl"] {
+            let message = fails(&dir.run(line));
+            assert!(message.contains("graph.vyre holds a graph of programs"), "{message}");
+            assert!(message.contains("help: `vyre-wgpu compile` makes an artifact of it"), "{message}");
+        }
         dir.file("bytes.vyre", [0xFF, 0xFE]);
         assert!(fails(&dir.run("check bytes.vyre")).contains("cannot read bytes.vyre"));
         assert!(fails(&dir.run("check axpy.vyre --seed 1")).contains("`--run`"));

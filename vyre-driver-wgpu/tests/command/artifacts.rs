@@ -166,7 +166,10 @@ fn what_does_not_fit_is_named_with_its_remedy() {
     assert!(!dir.has("wrong.bin"));
     refused("compile pipeline.vyre -o other.bin --dim m=2", &["about no dimension", "it has: n"]);
     refused("compile pipeline.vyre", &["lacks `--output PATH`"]);
-    refused("inspect pipeline.vyre", &["no artifact envelope", "help: "]);
+    refused("inspect pipeline.vyre", &["no artifact envelope", "help: `vyre-wgpu compile` makes"]);
+    refused("inspect pipeline.bin --dot --json", &["of --json, --dot and --svg only one"]);
+    refused("compile pipeline.bin -o other.bin", &["pipeline.bin is an artifact, not a text", "help: `run`"]);
+    refused("bench --only tinny", &["`tinny` of `--only` is not one of tiny, saxpy"]);
     refused(
         "run pipeline.bin --in x=x.raw",
         &["parameter `by` has no value", "help: pass `--param by=VALUE`"],

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use vyre_driver::{BackendError, PayloadError, PayloadKey, VyreBackend, backend_registration};
-use vyre_foundation::graph::{ProgramGraph, Source};
+use vyre_foundation::graph::{GraphValue, ProgramGraph, Source};
 use vyre_megakernel::{
     Artifact, ArtifactEnvelope, BindingSet, EnvelopeError, Held, MaterializeError, Materialized, Pipelines,
     ProfileDigest, schedule,
@@ -27,7 +27,12 @@ pub(crate) fn is_artifact(path: &Path) -> Result<bool, CliError> {
     let mut start = Vec::new();
     let longest = MAGICS.iter().map(|magic| magic.len()).max().unwrap_or(0) as u64;
     File::open(path).map_err(failed)?.take(longest).read_to_end(&mut start).map_err(failed)?;
-    Ok(MAGICS.iter().any(|magic| start.starts_with(magic)))
+    Ok(begins_one(&start))
+}
+
+/// Whether bytes begin as an artifact or an envelope does.
+pub(crate) fn begins_one(bytes: &[u8]) -> bool {
+    MAGICS.iter().any(|magic| bytes.starts_with(magic))
 }
 
 /// Reads an envelope, or an artifact as an envelope without payloads.
@@ -87,7 +92,7 @@ fn pipelines(
 /// Runs an artifact on files.
 pub(crate) fn run(arguments: &Run) -> Result<(), CliError> {
     if arguments.verify {
-        return Err(CliError::Without { option: "--verify", needs: "a program's FILE" });
+        return Err(CliError::Without { option: "--verify", needs: "the text of a program" });
     }
     let progress = Progress::new();
     let envelope = load(&arguments.file)?;
@@ -136,20 +141,21 @@ pub(crate) fn run(arguments: &Run) -> Result<(), CliError> {
     Ran { what: "graph", name: graph.name(), note: &what, elapsed, written }.print(&*backend, arguments)
 }
 
+/// What a file for a value has to hold.
+fn wanted(value: &GraphValue) -> Wanted<'_> {
+    Wanted { name: &value.name, element: value.element }
+}
+
 /// The bytes of each value that a file is given for, by name.
 fn bound(graph: &ProgramGraph, inputs: &Inputs) -> Result<Vec<(String, Vec<u8>)>, CliError> {
-    let given = |value: &&vyre_foundation::graph::GraphValue| {
-        matches!(value.source, Source::Input | Source::Retained { .. })
-    };
+    let given = |value: &&GraphValue| matches!(value.source, Source::Input | Source::Retained { .. });
     let declared = || graph.values().iter().filter(given);
     inputs::known("input", &inputs.buffers, declared().map(|value| value.name.as_str()))?;
+    inputs::all_given(declared().filter(|value| value.source == Source::Input).map(wanted), inputs)?;
     let mut bytes = Vec::new();
     for value in declared() {
-        let wanted = Wanted { name: &value.name, element: value.element };
-        match inputs::given(wanted, inputs)? {
-            Some(read) => bytes.push((value.name.clone(), read)),
-            None if value.source == Source::Input => return Err(inputs::missing(wanted)),
-            None => {}
+        if let Some(read) = inputs::given(wanted(value), inputs)? {
+            bytes.push((value.name.clone(), read));
         }
     }
     Ok(bytes)

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Check) -> Result<(), CliError> {
 /// Graphs are checked as written; `compile` and `run` are for the rest.
 fn graph(arguments: &Check) -> Result<(), CliError> {
     if arguments.run {
-        return Err(CliError::Without { option: "--run", needs: "a program's FILE" });
+        return Err(CliError::Without { option: "--run", needs: "the text of a program" });
     }
     let graph = load::graph(&arguments.file)?;
     crate::print(&format!(

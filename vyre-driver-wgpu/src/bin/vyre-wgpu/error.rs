@@ -11,7 +11,7 @@ use vyre_foundation::launch::LaunchError;
 #[cfg(feature = "cli")]
 use vyre_foundation::machine::MachineError;
 #[cfg(feature = "cli")]
-use vyre_megakernel::BindingError;
+use vyre_megakernel::{BindingError, EnvelopeError};
 
 /// Why the command failed; its status is then 1.
 #[derive(Debug, thiserror::Error)]
@@ -46,8 +46,17 @@ pub(crate) enum CliError {
     #[error("two outputs go to {}, where only the last would stay", path.display())]
     SamePath { path: PathBuf },
     #[cfg(feature = "cli")]
-    #[error("`{option}` means nothing without `{needs}`")]
+    #[error("`{option}` means nothing without {needs}")]
     Without { option: &'static str, needs: &'static str },
+    #[cfg(feature = "cli")]
+    #[error("of {options} only one can be given")]
+    Exclusive { options: &'static str },
+    #[cfg(feature = "cli")]
+    #[error("{} holds a graph of programs, not one program", path.display())]
+    IsGraph { path: PathBuf },
+    #[cfg(feature = "cli")]
+    #[error("{} is an artifact, not a text", path.display())]
+    IsArtifact { path: PathBuf },
     #[cfg(feature = "cli")]
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
@@ -61,8 +70,8 @@ pub(crate) enum CliError {
     #[error("the program has no {role} `{name}`; it has: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
     UnknownName { role: &'static str, name: String, known: Vec<String> },
     #[cfg(feature = "cli")]
-    #[error("no file is given for the input buffer `{name}`, which holds {element}")]
-    MissingInput { name: String, element: vyre_spec::DataType },
+    #[error("no file is given for the input buffer{}", list(inputs))]
+    MissingInput { inputs: Vec<(String, vyre_spec::DataType)> },
     #[cfg(feature = "cli")]
     #[error("buffer `{buffer}` holds {needs}, but {} holds {got}", path.display())]
     ArrayType { buffer: String, needs: vyre_spec::DataType, path: PathBuf, got: String },
@@ -101,7 +110,7 @@ pub(crate) enum CliError {
     Artifact(#[from] vyre_megakernel::ArtifactError),
     #[cfg(feature = "cli")]
     #[error(transparent)]
-    Envelope(#[from] vyre_megakernel::EnvelopeError),
+    Envelope(#[from] EnvelopeError),
     #[cfg(feature = "cli")]
     #[error(transparent)]
     Request(#[from] vyre_megakernel::RequestError),
@@ -141,6 +150,10 @@ impl CliError {
             }
             // These say what they need.
             Self::Backend(BackendError::Launch(_)) => return None,
+            #[cfg(feature = "cli")]
+            Self::Backend(BackendError::BackendNotLinked { linked, .. }) => {
+                return Some(format!("`--backend` takes {}", linked.join(" or ")));
+            }
             Self::Backend(error) => return Some(error.help()),
             Self::WrongDemo { .. } => "the driver is broken: update it, or pick another adapter",
             Self::Output(_) | Self::DemoProgram(_) => return None,
@@ -153,7 +166,22 @@ impl CliError {
     #[cfg(feature = "cli")]
     fn file_help(&self) -> Option<String> {
         let help = match self {
-            Self::MissingInput { name, .. } => return Some(format!("pass `--in {name}=PATH`")),
+            Self::MissingInput { inputs } => {
+                let options: Vec<_> = inputs.iter().map(|(name, _)| format!("--in {name}=PATH")).collect();
+                return Some(format!("pass `{}`", options.join(" ")));
+            }
+            Self::IsGraph { .. } => {
+                "`vyre-wgpu compile` makes an artifact of it, which `run` and `inspect` take; `check` takes the text"
+            }
+            Self::IsArtifact { .. } => {
+                "`run` and `inspect` take it; the others take the text of a program or graph"
+            }
+            Self::Envelope(EnvelopeError::NotAnEnvelope) => {
+                "`vyre-wgpu compile` makes an artifact of the text of a graph or program"
+            }
+            Self::Envelope(EnvelopeError::NoMac | EnvelopeError::WrongMac) => {
+                "`--key-file` takes the key that `vyre-wgpu compile --key-file` sealed the artifact with"
+            }
             Self::ArrayType { needs, .. } => {
                 let bits = needs.width();
                 let numpy = match needs {
@@ -187,11 +215,24 @@ impl CliError {
                 "where the program's ops are not exact, `--tolerance ULP` says how far floats may be apart"
             }
             Self::SamePath { .. } => "give each output a file of its own",
-            Self::Repeated { .. } | Self::Without { .. } | Self::Value { .. } => {
+            Self::Repeated { .. } | Self::Without { .. } | Self::Exclusive { .. } | Self::Value { .. } => {
                 "`vyre-wgpu --help` lists the commands and their arguments"
             }
             _ => return None,
         };
         Some(help.to_owned())
+    }
+}
+
+/// Names and types of inputs, after a word that stands in the singular.
+#[cfg(feature = "cli")]
+fn list(inputs: &[(String, vyre_spec::DataType)]) -> String {
+    match inputs {
+        [(name, element)] => format!(" `{name}`, which holds {element}"),
+        _ => {
+            let inputs: Vec<_> =
+                inputs.iter().map(|(name, element)| format!("`{name}` ({element})")).collect();
+            format!("s {}", inputs.join(", "))
+        }
     }
 }

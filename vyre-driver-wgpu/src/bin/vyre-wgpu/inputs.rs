@@ -19,8 +19,8 @@ pub(crate) fn buffers(program: &Program, inputs: &Inputs) -> Result<Vec<Vec<u8>>
         .map(|buffer| Wanted { name: &buffer.name, element: buffer.element })
         .collect();
     known("input buffer", &inputs.buffers, declared.iter().map(|b| b.name))?;
-    let read = |&wanted: &Wanted<'_>| given(wanted, inputs)?.ok_or_else(|| missing(wanted));
-    declared.iter().map(read).collect()
+    all_given(declared.iter().copied(), inputs)?;
+    declared.iter().map(|&wanted| given(wanted, inputs)).filter_map(Result::transpose).collect()
 }
 
 /// The bytes of one input, if a file is given for it.
@@ -29,9 +29,15 @@ pub(crate) fn given(wanted: Wanted<'_>, inputs: &Inputs) -> Result<Option<Vec<u8
     path.map(|(_, path)| files::read(path, wanted, inputs.pad)).transpose()
 }
 
-/// That no file is given for an input.
-pub(crate) fn missing(wanted: Wanted<'_>) -> CliError {
-    CliError::MissingInput { name: wanted.name.to_owned(), element: wanted.element }
+/// Refuses inputs that no file is given for.
+pub(crate) fn all_given<'a>(
+    wanted: impl Iterator<Item = Wanted<'a>>,
+    inputs: &Inputs,
+) -> Result<(), CliError> {
+    let given = |wanted: &Wanted<'_>| inputs.buffers.iter().any(|(name, _)| *name == wanted.name);
+    let missing: Vec<_> =
+        wanted.filter(|wanted| !given(wanted)).map(|w| (w.name.to_owned(), w.element)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(CliError::MissingInput { inputs: missing }) }
 }
 
 /// The paths of the outputs, in declaration order; `None` where one is not asked for.
@@ -121,7 +127,7 @@ fn value(name: &str, text: &str, ty: DataType) -> Result<Value, CliError> {
     parsed.ok_or_else(|| CliError::Value {
         option: format!("--param {name}"),
         got: text.to_owned(),
-        expected: format!("a {ty}"),
+        expected: format!("of type {ty}"),
     })
 }
 

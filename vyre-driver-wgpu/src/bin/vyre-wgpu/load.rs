@@ -1,7 +1,7 @@
 //! Programs from files, and findings shown in their text.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use vyre_foundation::check::{Checked, check};
 use vyre_foundation::diag::{Diagnostic, render};
@@ -9,6 +9,7 @@ use vyre_foundation::graph::ProgramGraph;
 use vyre_foundation::ir::Program;
 use vyre_foundation::text::{self, SourceMap};
 
+use crate::artifact;
 use crate::error::CliError;
 
 /// A checked program and its text.
@@ -20,7 +21,12 @@ pub(crate) struct Loaded<'a> {
 }
 
 fn read(path: &Path) -> Result<String, CliError> {
-    fs::read_to_string(path).map_err(|source| CliError::Read { path: path.to_owned(), source })
+    let failed = |source| CliError::Read { path: path.to_owned(), source };
+    let bytes = fs::read(path).map_err(failed)?;
+    if artifact::begins_one(&bytes) {
+        return Err(CliError::IsArtifact { path: path.to_owned() });
+    }
+    String::from_utf8(bytes).map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))
 }
 
 /// Whether a text is one of a graph, as far as one sees without parsing.
@@ -36,6 +42,9 @@ pub(crate) fn is_graph(path: &Path) -> Result<bool, CliError> {
 /// Reads, parses and checks a program.
 pub(crate) fn load(path: &Path) -> Result<Loaded<'_>, CliError> {
     let text = read(path)?;
+    if has_graph(&text) {
+        return Err(CliError::IsGraph { path: path.to_owned() });
+    }
     let (program, map) = match text::parse(&text) {
         Ok(parsed) => parsed,
         Err(errors) => {

@@ -20,10 +20,10 @@ pub(crate) fn run(arguments: &Run) -> Result<(), CliError> {
     }
     let only = [(!arguments.inputs.dims.is_empty(), "--dim"), (arguments.key_file.is_some(), "--key-file")];
     if let Some((_, option)) = only.into_iter().find(|(given, _)| *given) {
-        return Err(CliError::Without { option, needs: "an artifact's FILE" });
+        return Err(CliError::Without { option, needs: "an artifact" });
     }
     if arguments.verify && arguments.backend != WGPU_BACKEND_ID {
-        return Err(CliError::Without { option: "--verify", needs: "--backend wgpu" });
+        return Err(CliError::Without { option: "--verify", needs: "`--backend wgpu`" });
     }
     let progress = Progress::new();
     let loaded = load::load(&arguments.file)?;

@@ -95,7 +95,7 @@ pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("seconds") => bench.seconds = number(&mut parser, "--seconds", "a whole number")?,
-            Long("only") => bench.only = Some(parser.value()?.string()?),
+            Long("only") => bench.only = Some(kind_of(parser.value()?.string()?)?),
             Long("trace") => bench.trace = Some(PathBuf::from(parser.value()?)),
             Long("json") => bench.json = true,
             Long("first-result") => bench.first_result = Side::named(&parser.value()?.string()?),
@@ -103,6 +103,30 @@ pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
         }
     }
     Ok(Command::Bench(bench))
+}
+
+/// The kinds of rows that `bench` has.
+const KINDS: [&str; 12] = [
+    "tiny",
+    "saxpy",
+    "sequence",
+    "reduction",
+    "matmul",
+    "loop",
+    "tiles",
+    "indirect",
+    "graphs",
+    "queue",
+    "warm",
+    "guards",
+];
+
+fn kind_of(name: String) -> Result<String, CliError> {
+    if KINDS.contains(&name.as_str()) {
+        return Ok(name);
+    }
+    let expected = format!("one of {}", KINDS.join(", "));
+    Err(CliError::Value { option: "--only".to_owned(), got: name, expected })
 }
 
 pub(super) fn check(mut parser: lexopt::Parser) -> Result<Command, CliError> {
@@ -126,7 +150,7 @@ pub(super) fn check(mut parser: lexopt::Parser) -> Result<Command, CliError> {
             (inputs.pad, "--pad"),
         ];
         if let Some((_, option)) = given.into_iter().find(|(given, _)| *given) {
-            return Err(CliError::Without { option, needs: "--run" });
+            return Err(CliError::Without { option, needs: "`--run`" });
         }
     }
     let file = file.ok_or(CliError::MissingArgument { command: "check", what: "the program's FILE" })?;
@@ -213,7 +237,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<Command, CliError> {
         }
     }
     if run.tolerance.is_some() && !run.verify {
-        return Err(CliError::Without { option: "--tolerance", needs: "--verify" });
+        return Err(CliError::Without { option: "--tolerance", needs: "`--verify`" });
     }
     run.file = file.ok_or(CliError::MissingArgument { command: "run", what: "the program's FILE" })?;
     Ok(Command::Run(run))
@@ -244,11 +268,15 @@ pub(super) fn compile(mut parser: lexopt::Parser) -> Result<Command, CliError> {
 
 pub(super) fn inspect(mut parser: lexopt::Parser) -> Result<Command, CliError> {
     let (mut file, mut view, mut key_file) = (None, View::Text, None);
+    let mut choose = |chosen: View| match std::mem::replace(&mut view, chosen) {
+        View::Text => Ok(()),
+        _ => Err(CliError::Exclusive { options: "--json, --dot and --svg" }),
+    };
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("json") => view = View::Json,
-            Long("dot") => view = View::Dot,
-            Long("svg") => view = View::Svg(PathBuf::from(parser.value()?)),
+            Long("json") => choose(View::Json)?,
+            Long("dot") => choose(View::Dot)?,
+            Long("svg") => choose(View::Svg(PathBuf::from(parser.value()?)))?,
             Long("key-file") => key_file = Some(PathBuf::from(parser.value()?)),
             Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
             other => return common(other),
