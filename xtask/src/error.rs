@@ -6,7 +6,7 @@ use crate::ownership::Violation;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("no such task: `{args}`\n\n{}", crate::USAGE)]
+    #[error("no task takes the arguments `{args}`\n\n{}", crate::USAGE)]
     Usage { args: String },
     #[error("cargo metadata failed: {0}")]
     Metadata(#[from] cargo_metadata::Error),
