@@ -21,10 +21,19 @@ impl Lowering<'_, '_> {
             return;
         }
         for array in zeroed {
+            let (len, width) = self.stores_of(array);
             let element = device_type(self.bindings.shared[array as usize].element);
-            let value = self.w.constant(Value::zero(element));
-            self.each_element(array, |w, index, proof| {
-                w.effect(Op::Store { place: Place::Shared(array), index, value, proof });
+            let (place, value) = (Place::Shared(array), self.w.constant(Value::zero(element)));
+            self.each_of(len, |w, index, proof| {
+                w.effect(match (width, proof) {
+                    (1, _) => Op::Store { place, index, value, proof },
+                    // The branch around it is what proves it: a vector has no guard of its own.
+                    (_, Proof::Guarded(_)) => {
+                        let proof = Proof::Proven("branch around it");
+                        Op::StoreVector { place, index, values: [value; 4], width, proof }
+                    }
+                    _ => Op::StoreVector { place, index, values: [value; 4], width, proof },
+                });
             });
         }
         for array in loaded {
@@ -48,13 +57,24 @@ impl Lowering<'_, '_> {
     pub(crate) fn zeroing_trips(&self) -> u64 {
         let rounds = |len: u32| u64::from(len.div_ceil(self.shape.invocations()));
         let moved = self.loaded_shared().into_iter().chain(self.crossing.stores.iter().copied());
-        let lens = self.zeroed().chain(moved).map(|i| self.bindings.shared[i as usize].len);
+        let moved = moved.map(|i| self.bindings.shared[i as usize].len);
+        let lens = self.zeroed().map(|i| self.stores_of(i).0).chain(moved);
         lens.map(rounds).filter(|&n| n > u64::from(UNROLLED)).map(|n| n + 1).sum()
     }
 
+    /// How many stores zero an array, and of how many elements each is: an array of vectors is zeroed by whole ones.
+    fn stores_of(&self, array: u32) -> (u32, u32) {
+        let array = &self.bindings.shared[array as usize];
+        (array.len / array.vector, array.vector)
+    }
+
     /// Does something with each element of a shared array, by one invocation of the workgroup.
-    pub(crate) fn each_element(&mut self, array: u32, mut each: impl FnMut(&mut Writer, InstId, Proof)) {
-        let len = self.bindings.shared[array as usize].len;
+    pub(crate) fn each_element(&mut self, array: u32, each: impl FnMut(&mut Writer, InstId, Proof)) {
+        self.each_of(self.bindings.shared[array as usize].len, each);
+    }
+
+    /// Does something with each index below a length, by one invocation of the workgroup.
+    fn each_of(&mut self, len: u32, mut each: impl FnMut(&mut Writer, InstId, Proof)) {
         let width = self.shape.invocations();
         let w = &mut self.w;
         let first = w.hardware(Op::LocalIndex);

@@ -2,10 +2,13 @@
 
 use vyre_foundation::check::{Checked, check};
 use vyre_foundation::ir::Program;
+use vyre_foundation::launch::Params;
 use vyre_foundation::text::parse;
-use vyre_lower::kernel::{Op, Proof, TileOp, VerifiedKernel};
+use vyre_lower::kernel::{Op, Place, Proof, TileOp, VerifiedKernel};
 use vyre_lower::{LowerError, lower};
-use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile};
+use vyre_spec::{Capability, CapabilitySet, CompileOptions, DataType, DeviceProfile, Value};
+
+use crate::interpreter::run;
 
 fn program(declarations: &str, body: &str) -> Checked<Program> {
     let text = format!(
@@ -115,4 +118,28 @@ fn halves_that_tiles_read_are_vectors_in_memory() {
     assert_eq!((kernel.bindings[0].element, kernel.bindings[0].vector), (DataType::F16, 4));
     assert!(kernel.needs.contains(Capability::Tiles) && kernel.needs.contains(Capability::F16));
     assert!(kernel.to_string().contains("load tile 0, `s`[%"), "{}", kernel.to_string());
+}
+
+#[test]
+fn what_tiles_read_is_zeroed_by_whole_vectors() {
+    // In six rounds of 32 invocations, the last for two vectors; and in a loop of 20.
+    let arrays = "shared partial: f16[648]; shared long: f16[2560];";
+    let body = "if n > 9 { tile_load left, partial[0], 16; tile_load right, long[0], 16; }
+        barrier workgroup;
+        for i in 0..21 { let at = min(local_index * 21 + i, 647); store y[at] = convert<f32>(partial[at]); }
+        for i in 0..80 { let at = local_index * 80 + i; store y[648 + at] = convert<f32>(long[at]); }";
+    let program = program(arrays, body);
+    let kernel = lowered(&program, &DeviceProfile::reference()).unwrap();
+    let stores = |vectors: bool| {
+        let of_shared = kernel.insts.iter().filter(|inst| match inst.op {
+            Op::Store { place: Place::Shared(_), .. } => !vectors,
+            Op::StoreVector { place: Place::Shared(_), .. } => vectors,
+            _ => false,
+        });
+        of_shared.count()
+    };
+    assert_eq!((stores(true), stores(false)), (7, 0));
+    let buffers = [vec![0; 8], vec![1; 648 + 2_560]];
+    let after = run(&program, &Params::new().with("n", Value::new(1u32)), &buffers);
+    assert_eq!(after.buffers[1], vec![0; 648 + 2_560]);
 }
