@@ -43,6 +43,8 @@ pub(crate) struct Row {
     pub(crate) correct: bool,
     /// The float operations of one run, where their rate is of interest.
     pub(crate) operations: Option<f64>,
+    /// The relative error of the less exact side in the Frobenius norm, where a result is not exact.
+    pub(crate) error: Option<f64>,
 }
 
 impl Row {
@@ -56,9 +58,11 @@ impl Row {
         self.operations.map(|operations| operations / self.vyre.as_secs_f64() / 1e12)
     }
 
-    /// The same for people; empty where there is none.
+    /// The same for people, with the error; empty where there is none.
     pub(crate) fn rate(&self) -> String {
-        self.teraflops().map_or_else(String::new, |rate| format!(", {rate:.2} TFLOP/s"))
+        let rate = self.teraflops().map_or_else(String::new, |rate| format!(", {rate:.2} TFLOP/s"));
+        let error = self.error.map_or_else(String::new, |error| format!(", error {error:.1e}"));
+        rate + &error
     }
 }
 
@@ -160,6 +164,10 @@ pub(crate) fn run(
     Ok(all)
 }
 
+/// Runs of a product in one submission on a GPU, so that the host's part of it, some 60 µs, is not counted as the
+/// product's.
+const PRODUCTS: u32 = 20;
+
 /// The workgroups of a folded grid of `n` workgroups of 256.
 fn folded(n: u64) -> [u32; 3] {
     let groups = n.div_ceil(256) as u32;
@@ -221,7 +229,24 @@ impl Bench<'_> {
             theirs.push(start.elapsed());
         }
         let pairs = ours.len();
-        Ok(Row { name, asked, vyre: median(ours), raw: median(theirs), pairs, correct, operations: None })
+        let (vyre, raw) = (median(ours), median(theirs));
+        Ok(Row { name, asked, vyre, raw, pairs, correct, operations: None, error: None })
+    }
+
+    /// Times [`PRODUCTS`] runs a submission on either side; the row says what one of them takes. On a software device,
+    /// where a run takes long, it is one.
+    fn time_products(
+        &self,
+        name: &'static str,
+        asked: f64,
+        correct: bool,
+        ours: &Resident<'_>,
+        job: &RawJob,
+    ) -> Result<Row, BackendError> {
+        let runs = if self.backend.profile().is_software { 1 } else { PRODUCTS };
+        let list = ours.list(runs);
+        let row = self.time(name, asked, correct, &mut || ours.run(&list), &mut || job.run(runs))?;
+        Ok(Row { vyre: row.vyre / runs, raw: row.raw / runs, ..row })
     }
 
     fn tiny(&self, name: &'static str, compiled: bool) -> Result<Row, BackendError> {

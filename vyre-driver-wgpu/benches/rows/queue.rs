@@ -92,7 +92,7 @@ impl Bench<'_> {
         }
         let pairs = ours.len();
         let (vyre, raw) = (median(ours), median(theirs));
-        Ok(Row { name, asked: f64::INFINITY, vyre, raw, pairs, correct, operations: None })
+        Ok(Row { name, asked: f64::INFINITY, vyre, raw, pairs, correct, operations: None, error: None })
     }
 }
 

@@ -101,6 +101,7 @@ impl Bench<'_> {
             raw,
             pairs,
             operations: None,
+            error: None,
             correct: true,
         })
     }

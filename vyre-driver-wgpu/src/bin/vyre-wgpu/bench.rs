@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), CliError> {
             .map(|row| {
                 json!({ "row": row.name, "ratio": row.ratio(), "asked": row.asked, "correct": row.correct,
                         "vyre_seconds": row.vyre.as_secs_f64(), "raw_seconds": row.raw.as_secs_f64(),
-                        "pairs": row.pairs, "teraflops": row.teraflops() })
+                        "pairs": row.pairs, "teraflops": row.teraflops(), "error": row.error })
             })
             .collect();
         let device = json!({ "name": profile.name, "api": profile.api, "driver": profile.driver });
