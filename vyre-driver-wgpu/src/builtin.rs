@@ -88,18 +88,18 @@ impl Builtins {
 
 impl Builtins {
     /// Copies the three workgroup counts at `offset` of `source` to `target`, if none is above `limit`; otherwise
-    /// writes zeros, and into the trap record which is. The buffers differ.
+    /// writes zeros, and into the trap record which is; a new record is made zero before. The buffers differ.
     pub(crate) fn counts(
         &self,
         generation: &Generation,
         pool: &Pool,
         target: &wgpu::Buffer,
         (source, offset): (&wgpu::Buffer, u64),
-        record: &wgpu::Buffer,
+        (record, is_new): (&wgpu::Buffer, bool),
         limit: u32,
     ) -> Result<Step, BackendError> {
         let base = offset / ALIGNMENT * ALIGNMENT;
-        let range = [0, ((offset - base) / 4) as u32, limit, 0];
+        let range = [0, ((offset - base) / 4) as u32, limit, is_new.into()];
         let bound = [window(target, 0, 12), window(source, base, offset + 12), window(record, 0, 16)];
         Ok(Step { workgroups: 1, ..step(generation, pool, &self.counts, range, &bound)? })
     }

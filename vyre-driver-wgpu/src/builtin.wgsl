@@ -10,7 +10,7 @@ struct Range {
     source_start: u32,
     // Its length in bytes; for counts, the most on an axis.
     len: u32,
-    // For fills: the byte, repeated in all four places.
+    // For fills: the byte, repeated in all four places; for counts, 1 if the record is new.
     pattern: u32,
 }
 
@@ -73,6 +73,11 @@ fn copy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 fn counts() {
     var counts: array<u32, 3>;
     var runs = true;
+    if (range.pattern == 1u) {
+        for (var word = 0u; word < 4u; word++) {
+            atomicStore(&record[word], 0u);
+        }
+    }
     for (var axis = 0u; axis < 3u; axis++) {
         counts[axis] = source[range.source_start + axis];
         if (counts[axis] > range.len && runs) {

@@ -14,7 +14,7 @@ pub(super) fn encode(
     readback: &Readback,
     encoder: &mut wgpu::CommandEncoder,
 ) {
-    if let Some(trap) = frame.trap {
+    if let Some(trap) = frame.trap.filter(|_| !frame.trap_starts_zero) {
         encoder.clear_buffer(frame.buffer(trap), 0, Some(frame.held(trap).len));
     }
     Encode { frame, staging, readback, encoder, pass: None, current: None }.steps(frame.steps.as_slice());

@@ -20,6 +20,8 @@ pub(super) struct Frame {
     pub(super) buffers: Vec<Held>,
     /// The trap record, which is cleared before everything else.
     pub(super) trap: Option<BufferIndex>,
+    /// Unless a step does that.
+    pub(super) trap_starts_zero: bool,
 }
 
 impl Frame {

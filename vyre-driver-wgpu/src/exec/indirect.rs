@@ -34,13 +34,17 @@ impl<'p> Plan<'p> {
         let form = pipeline.indirect(&windows, |options| compile::build(core, &pipeline.program, options))?;
         let compiled = form.first();
         let checked = self.hold(12)?;
+        let known = self.trap;
         let record = self.trap()?;
+        // A clear of its own takes NVIDIA's driver 20 µs. Repeated, it would forget the faults of earlier trips.
+        let is_new = known.is_none() && self.repeating == 0;
+        self.trap_starts_zero |= is_new;
         let step = core.builtins()?.counts(
             &core.generation,
             &core.pool,
             self.buffer(checked),
             (self.buffer(source), at),
-            self.buffer(record),
+            (self.buffer(record), is_new),
             core.profile.max_workgroups_per_axis,
         )?;
         self.steps.push(Step::Builtin(Box::new(step)));

@@ -65,7 +65,11 @@ pub(super) struct Plan<'p> {
     /// The checked workgroup counts of the indirect dispatch that is being planned.
     pub(super) counts: Option<BufferIndex>,
     /// The trap record of the list, which all its kernels share: the first fault wins.
-    trap: Option<BufferIndex>,
+    pub(super) trap: Option<BufferIndex>,
+    /// Whether a step makes the trap record zero, before any kernel can write it.
+    pub(super) trap_starts_zero: bool,
+    /// How many repetitions the command being planned is in.
+    pub(super) repeating: u32,
 }
 
 /// What a plan comes to.
@@ -95,6 +99,8 @@ impl<'p> Plan<'p> {
             scratch: None,
             counts: None,
             trap: None,
+            trap_starts_zero: false,
+            repeating: 0,
         };
         for &len in list.transients() {
             let transient = plan.hold_any(len)?;
@@ -133,7 +139,9 @@ impl<'p> Plan<'p> {
             Command::Repeat { commands, count } => {
                 let mark = self.steps.begin();
                 // The check has bounded how deep repetitions are nested.
+                self.repeating += 1;
                 commands.iter().try_for_each(|command| self.command(command))?;
+                self.repeating -= 1;
                 self.steps.end(mark, *count);
                 Ok(())
             }
@@ -218,13 +226,15 @@ impl<'p> Plan<'p> {
             noted: self.noted,
             buffers: self.buffers,
             trap: self.trap,
+            trap_starts_zero: self.trap_starts_zero,
         };
         frame.note();
         let residents = self.residents.into_values().map(|(resource, _)| resource).collect();
         Planned { frame, uploads: self.uploads, parts: self.parts, residents }
     }
 
-    /// The list's trap record, for a kernel that can write it. It is cleared before everything else.
+    /// The list's trap record, for a kernel that can write it. It is cleared before everything else, or by the first
+    /// step that has it.
     pub(super) fn trap(&mut self) -> Result<BufferIndex, BackendError> {
         if let Some(trap) = self.trap {
             return Ok(trap);
