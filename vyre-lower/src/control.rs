@@ -254,6 +254,7 @@ impl Lowering<'_, '_> {
                 self.w.select(forward, start, end)
             }
         };
+        let end = self.w.loop_end(end);
         let local = self.w.local(ty);
         self.w.set(local, first);
         let (inner, continuing) = (self.w.block(), self.w.block());

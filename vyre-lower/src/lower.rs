@@ -187,6 +187,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
         }
         let mut w = Writer::new(profile, shape.size, indirect(program, options));
         w.orders_wide = profile.quirks.clobbers_wide && orders_wide(program, facts);
+        w.spoils = profile.quirks.clobbers_wide && has_doubles(program, facts);
         Self {
             facts,
             profile,
@@ -387,7 +388,7 @@ impl<'a, 'r> Lowering<'a, 'r> {
         options: &CompileOptions,
         number: usize,
     ) -> Result<VerifiedKernel, LowerError> {
-        if !profile.capabilities.contains(Capability::Int64) {
+        if self.w.spoils || !profile.capabilities.contains(Capability::Int64) {
             pairs::narrow(&mut self.w, &mut self.bindings);
         } else if profile.quirks.clobbers_wide {
             pairs::spare(&mut self.w);
@@ -525,6 +526,13 @@ fn check_limits(
         }
     }
     Ok(())
+}
+
+/// Whether the program has 64-bit floats.
+fn has_doubles(program: &Program, facts: &Facts) -> bool {
+    let is_double = |ty| ty == DataType::F64;
+    program.buffers().iter().any(|b| is_double(b.element))
+        || (0..program.exprs().len() as u32).any(|id| is_double(facts.type_of(ExprId::new(id))))
 }
 
 /// Whether the program compares 64-bit integers, or chooses between them by their order.

@@ -15,6 +15,8 @@ pub(crate) struct Writer {
     pub(crate) quirks: Quirks,
     /// Whether the program orders 64-bit integers.
     pub(crate) orders_wide: bool,
+    /// Whether the driver spoils integers and the ends of loops, as NVIDIA's compiler (580) does among 64-bit floats.
+    pub(crate) spoils: bool,
     /// The first op that no legalisation rule gives this device.
     pub(crate) refused: Option<Refusal>,
     /// The lanes of a subgroup, if the device has them.
@@ -62,6 +64,7 @@ impl Writer {
         Self {
             quirks: profile.quirks,
             orders_wide: false,
+            spoils: false,
             refused: None,
             subgroup_size: profile.subgroup_size,
             lanes: profile.subgroup_size.filter(|_| multi_dimensional),
@@ -251,8 +254,13 @@ impl Writer {
         if wide { self.veiled(a) } else { a }
     }
 
+    /// The end of a counted loop, which a driver that spoils loops cannot know: it then takes each trip.
+    pub(crate) fn loop_end(&mut self, end: InstId) -> InstId {
+        if self.spoils { self.veiled(end) } else { end }
+    }
+
     /// An integer that is the given one, which the driver cannot know.
-    fn veiled(&mut self, a: InstId) -> InstId {
+    pub(crate) fn veiled(&mut self, a: InstId) -> InstId {
         let ty = self.ty(a);
         let zero = self.hidden_zero(bits_of(ty));
         let zero = self.in_prelude(|w| w.bitcast(ty, zero));

@@ -124,7 +124,8 @@ pub struct Quirks {
     /// The driver's conversions between f32 and f16 do not round to nearest even, or lose subnormals, infinity or
     /// NaN.
     pub loses_halves: bool,
-    /// Conversions between floats and 64-bit integers, and divisions of those, may spoil other values of a kernel.
+    /// Conversions between floats and 64-bit integers, and divisions of those, may spoil other values of a kernel; so may any
+    /// op on such integers where there are 64-bit floats.
     pub clobbers_wide: bool,
     /// The driver flushes subnormal f32 results or operands to zero.
     pub flushes_subnormals: bool,

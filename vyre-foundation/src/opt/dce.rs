@@ -8,6 +8,7 @@
 //!
 //! * A branch on a constant becomes the block that it takes; a counted loop of constant bounds with no trip
 //!   goes; of a `while` whose condition is `false` the head stays, once.
+//! * An access at a constant index that its array never has goes, and reads as 0.
 //! * What is not live goes, with variables that are no longer declared.
 
 use vyre_spec::Value;
@@ -15,7 +16,7 @@ use vyre_spec::ops::BinaryOp;
 
 use crate::check::Checked;
 use crate::check::tree::{Enclosing, Tree, ids};
-use crate::ir::{Arena, Expr, ExprId, Node, NodeId, Place, Program, RegionId};
+use crate::ir::{Arena, Count, Expr, ExprId, Extent, Node, NodeId, Place, Program, RegionId};
 
 use super::Outcome;
 use super::rewrite::{Rewriter, keep};
@@ -29,6 +30,13 @@ pub(super) fn run(program: &Checked<Program>) -> Outcome {
     }
     let mut rewriter = Rewriter::new(program, Arena::with_declarations_of(program), keep);
     rewriter.changed = true;
+    for (id, node) in ids(program) {
+        if let (Fate::Gone, Node::Load { place, .. } | Node::Atomic { place, .. }) = (fates[id.index()], node) {
+            let (_, ty) = program.place(*place);
+            let zero = rewriter.new.make(Expr::Literal(Value::zero(ty)), ty);
+            rewriter.replace_result(id, zero);
+        }
+    }
     let mut ended = vec![false; program.regions().len()];
     // Each frame is a region, the position of its next node, and the region that its nodes go to.
     let mut stack = vec![(program.body(), 0usize, program.body())];
@@ -105,7 +113,26 @@ fn fate(program: &Program, node: &Node) -> Fate {
             let no_step = number(step).is_some_and(|step| step <= 0);
             if no_trip || no_step { Fate::Gone } else { Fate::Stays }
         }
+        Node::Load { place, index } | Node::Store { place, index, .. } | Node::Atomic { place, index, .. } => {
+            let is_outside = |index: i128| index < 0 || len(program, place).is_some_and(|len| index >= len);
+            if constant(index).and_then(Value::as_int).is_some_and(is_outside) { Fate::Gone } else { Fate::Stays }
+        }
         _ => Fate::Stays,
+    }
+}
+
+/// How many elements an array has in every launch; `None` if that depends on the launch.
+fn len(program: &Program, place: Place) -> Option<i128> {
+    match place {
+        Place::Shared(id) => Some(program.shared_array(id).len.into()),
+        Place::Private(id) => Some(program.private_array(id).len.into()),
+        Place::Buffer(id) => match program.buffer(id).count {
+            Count::Extent(count) => match *program.extent(count) {
+                Extent::Literal(len) => Some(len.into()),
+                _ => None,
+            },
+            Count::Bytes => None,
+        },
     }
 }
 
@@ -123,7 +150,7 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
     let mut private_writes = vec![Vec::new(); program.privates().len()];
     let mut jumps = vec![Vec::new(); program.nodes().len()];
     let (mut tasks, mut whiles) = (Vec::new(), Vec::new());
-    for (id, node) in ids(program).filter(|&(id, _)| in_reach(id)) {
+    for (id, node) in ids(program).filter(|&(id, _)| in_reach(id) && fates[id.index()] != Fate::Gone) {
         match *node {
             Node::Declare { var, .. } | Node::Set { var, .. } => var_writes[var.index()].push(id),
             Node::Store { place: Place::Private(array), .. } => private_writes[array.index()].push(id),

@@ -77,10 +77,12 @@ pub(super) fn copysign(w: &mut Writer, _op: BinaryOp, _ty: DataType, a: InstId, 
     w.bitcast(float, bits)
 }
 
-/// Else the driver that folds floats takes it for above every negative number, NaN too.
+/// Else the driver that folds floats takes it for above every negative number, NaN too, and NVIDIA's compiler (580) extends it
+/// to 64 bits as if that of the least integer were positive.
 pub(super) fn abs(w: &mut Writer, op: UnaryOp, ty: DataType, a: InstId) -> InstId {
     let magnitude = w.raw1(op, a);
     if !ty.is_float() {
+        let magnitude = if w.quirks.clobbers_wide { w.veiled(magnitude) } else { magnitude };
         return wrap(w, ty, magnitude);
     }
     concealed(w, magnitude)

@@ -123,8 +123,12 @@ pub(super) fn shuffle_up(
     delta: Option<InstId>,
 ) -> InstId {
     let own = w.subgroup_lane();
-    // Below the first lane it wraps, and is then above every lane.
-    let lane = delta.map(|delta| w.raw(BinaryOp::Sub, own, delta));
+    // Below the first lane it wraps, and is then above every lane; a large distance must not wrap to one that there is.
+    let size = w.hardware(Op::SubgroupSize);
+    let lane = delta.map(|delta| {
+        let near = w.raw(BinaryOp::Min, delta, size);
+        w.raw(BinaryOp::Sub, own, near)
+    });
     shuffle(w, op, ty, value, lane)
 }
 

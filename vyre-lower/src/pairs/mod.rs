@@ -13,7 +13,7 @@ use vyre_spec::DataType;
 use vyre_spec::ops::{BinaryOp, CastOp, TernaryOp, UnaryOp};
 
 use crate::bindings::Bindings;
-use crate::kernel::{BlockId, Inst, InstId, LocalId, Op};
+use crate::kernel::{BlockId, Inst, InstId, LocalId, Op, Place};
 use crate::legalize;
 use crate::writer::{Refusal, Writer};
 
@@ -28,16 +28,19 @@ const fn is_wide(ty: DataType) -> bool {
     matches!(ty, DataType::U64 | DataType::I64)
 }
 
-/// Rewrites a kernel that has no atomics on 64-bit elements: words cannot make those.
+/// Rewrites a kernel. Words cannot make atomics on 64-bit elements: arrays that have some stay as they are, and their elements
+/// are taken apart and joined where they are read and written.
 pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
-    for binding in bindings.bindings.iter_mut().filter(|b| is_wide(b.element)) {
+    for binding in bindings.bindings.iter_mut().filter(|b| is_wide(b.element) && !b.atomic) {
         binding.element = DataType::U32;
         // A vector of two elements is one of four words.
         if binding.vector > 1 {
             binding.vector *= 2;
         }
     }
-    for array in bindings.shared.iter_mut().chain(&mut bindings.privates).filter(|a| is_wide(a.element)) {
+    for array in
+        bindings.shared.iter_mut().chain(&mut bindings.privates).filter(|a| is_wide(a.element) && !a.atomic)
+    {
         array.element = DataType::U32;
         array.len *= 2;
     }
@@ -53,7 +56,7 @@ pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
         }
     }
     let pairs = vec![None; types.len()];
-    Narrowing { w, types, pairs, high_locals }.each(Narrowing::inst);
+    Narrowing { w, bindings: Some(bindings), types, pairs, high_locals }.each(Narrowing::inst);
 }
 
 /// Puts words in place of the conversions between 64-bit integers and floats, and of the divisions of those, in a kernel that
@@ -61,12 +64,13 @@ pub(crate) fn narrow(w: &mut Writer, bindings: &mut Bindings) {
 pub(crate) fn spare(w: &mut Writer) {
     let types: Vec<_> = w.insts.iter().map(|inst| inst.ty).collect();
     let pairs = vec![None; types.len()];
-    Narrowing { w, types, pairs, high_locals: Vec::new() }.each(Narrowing::spared);
+    Narrowing { w, bindings: None, types, pairs, high_locals: Vec::new() }.each(Narrowing::spared);
 }
 
 /// The state of rewriting a kernel.
 struct Narrowing<'w> {
     w: &'w mut Writer,
+    bindings: Option<&'w Bindings>,
     /// The type of each value as it was.
     types: Vec<Option<DataType>>,
     /// What stands for each wide value.
@@ -111,7 +115,11 @@ impl Narrowing<'_> {
             return self.w.keep(id);
         }
         let reads_wide = op.operands().any(|operand| is_wide(self.ty(operand)));
-        if ty.is_some_and(is_wide) {
+        if ty.is_some_and(is_wide) && self.stays(op) {
+            self.w.insts[id.index()].op = self.joined_operands(op);
+            self.w.keep(id);
+            self.pairs[id.index()] = Some(self.split(id));
+        } else if ty.is_some_and(is_wide) {
             let pair = self.wide(op, ty.unwrap_or(DataType::U64));
             self.pairs[id.index()] = Some(pair);
             self.w.proofs.remove(&id);
@@ -124,6 +132,44 @@ impl Narrowing<'_> {
             self.w.insts[id.index()].op = op;
             self.w.keep(id);
         }
+    }
+
+    /// Whether an instruction with a wide result is the device's: an access to an array that stays wide, or the bits of
+    /// a float.
+    fn stays(&self, op: Op) -> bool {
+        match op {
+            Op::Load { place, .. } | Op::Atomic { place, .. } => self.stays_wide(place),
+            Op::Cast(CastOp::Bitcast, a) => self.ty(a) == DataType::F64,
+            _ => false,
+        }
+    }
+
+    /// Whether an array has wide elements still.
+    fn stays_wide(&self, place: Place) -> bool {
+        let Some(bindings) = self.bindings else { return false };
+        let element = match place {
+            Place::Binding(i) => bindings.bindings.get(i as usize).map(|b| b.element),
+            Place::Shared(i) => bindings.shared.get(i as usize).map(|a| a.element),
+            Place::Private(i) => bindings.privates.get(i as usize).map(|a| a.element),
+        };
+        element.is_some_and(is_wide)
+    }
+
+    fn joined_operands(&mut self, op: Op) -> Op {
+        match op {
+            Op::Atomic { op, place, index, value, expected, proof } => {
+                let value = self.whole(value);
+                let expected = expected.map(|expected| self.whole(expected));
+                Op::Atomic { op, place, index, value, expected, proof }
+            }
+            other => other,
+        }
+    }
+
+    /// A value that the device holds, from its words.
+    fn whole(&mut self, a: InstId) -> InstId {
+        let (ty, Pair { low, high }) = (self.ty(a), self.pair(a));
+        legalize::join(self.w, ty, low, high)
     }
 
     /// Writes an instruction, or the same by words.
@@ -200,6 +246,11 @@ impl Narrowing<'_> {
         match op {
             Op::Binary(op, a, b) => Some(self.compare(op, a, b)),
             Op::Cast(CastOp::Convert, a) => Some(self.converted(ty.unwrap_or(DataType::U32), a)),
+            Op::Cast(CastOp::Bitcast, a) => Some(Op::Cast(CastOp::Bitcast, self.whole(a))),
+            Op::Store { place, index, value, proof } if self.stays_wide(place) => {
+                let value = self.whole(value);
+                Some(Op::Store { place, index, value, proof })
+            }
             Op::Store { place, index, value, proof } => {
                 let (words, Pair { low, high }) = (self.words(index), self.pair(value));
                 for (index, value) in words.into_iter().zip([low, high]) {

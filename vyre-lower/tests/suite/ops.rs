@@ -314,3 +314,28 @@ fn a_device_that_spoils_64_bit_integers_converts_and_divides_them_by_words() {
     };
     assert_eq!([ops(false), ops(true)], [[true, false], [false, true]]);
 }
+
+/// Beside 64-bit floats nothing but memory and atomics has 64-bit integers, and the ends of loops are not known.
+#[test]
+fn a_driver_that_spoils_64_bit_integers_gets_none_among_64_bit_floats() {
+    let program = vyre_foundation::build::Kernel::build("spoilt", |k| {
+        let (x, sums) = (k.read_write::<u64>("x"), k.read_write::<u64>("sums"));
+        let y = k.read_write::<f64>("y");
+        k.domain([x.len()], |[i]| {
+            k.for_(0u32, 5u32, |trip| {
+                sums.atomic_add(trip, x.load(i) ^ 3u64);
+            });
+            x.store(i, (x.load(i) << 3u32) - sums.load(i));
+            y.store(i, y.load(i) + 0.5);
+        });
+    })
+    .unwrap();
+    let text = |clobbers_wide| {
+        let quirks = Quirks { clobbers_wide, ..Quirks::default() };
+        let profile = DeviceProfile { quirks, ..profile() };
+        lower(&program, &profile, &CompileOptions::default()).unwrap().to_string()
+    };
+    let has = |text: &str| [": u64 = sub", ": u64 = bitxor", "atomic", "(zero)"].map(|part| text.contains(part));
+    assert_eq!(has(&text(false)), [true, true, true, false]);
+    assert_eq!(has(&text(true)), [false, false, true, true]);
+}

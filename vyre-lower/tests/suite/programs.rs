@@ -310,6 +310,32 @@ fn subgroup_ops_refuse_lanes_that_are_not() {
     assert_eq!(outcome.buffers[1], [0; 8]);
 }
 
+/// Distances of all sizes: what they reach beyond the subgroup's four lanes is 0.
+#[test]
+fn shuffles_by_large_distances_reach_no_lane() {
+    let kernel = Kernel::build("distances", |k| {
+        let distances = k.read_only::<u32>("distances");
+        let (up, down) = (k.read_write::<u32>("up"), k.read_write::<u32>("down"));
+        k.workgroups([4], [1], |group| {
+            let lane = group.local_index;
+            k.for_(0u32, 8u32, |j| {
+                let distance = distances.load(j);
+                up.store(j * 4 + lane, (lane + 1).subgroup_shuffle_up(distance));
+                down.store(j * 4 + lane, (lane + 1).subgroup_shuffle_down(distance));
+            });
+        });
+    })
+    .unwrap();
+    let distances = [0, 1, 3, 4, 0x7FFF_FFFF, 0x8000_0000, u32::MAX - 2, u32::MAX];
+    let at = |lane: i64| if (0..4).contains(&lane) { lane as u32 + 1 } else { 0 };
+    let want = |sign: i64| -> Vec<u32> {
+        let of = |&distance: &u32| (0..4i64).map(move |lane| at(lane + sign * i64::from(distance)));
+        distances.iter().flat_map(of).collect()
+    };
+    let outcome = run(&kernel, &Params::new(), &[distances.to_vec(), vec![9; 32], vec![9; 32]]);
+    assert_eq!(outcome.buffers[1..], [want(-1), want(1)]);
+}
+
 #[test]
 fn fences_stay_where_they_stand_or_are_refused() {
     let kernel = Kernel::build("fences", |k| {

@@ -124,6 +124,15 @@ fn random_programs_mean_the_same_on_a_device_with_quirks_and_a_folded_grid() {
     try_seeds(10_000..10_200, &config, &profile, &options);
 }
 
+/// Atomics on 64-bit elements stay among the words.
+#[test]
+fn random_programs_mean_the_same_on_a_device_that_spoils_64_bit_integers() {
+    let quirks = Quirks { clobbers_wide: true, ..Quirks::default() };
+    let profile = DeviceProfile { quirks, ..profile() };
+    let config = GenConfig { subgroup_size: Some(4), subnormals: true, ..GenConfig::default() };
+    try_seeds(80_000..80_300, &config, &profile, &CompileOptions::default());
+}
+
 #[test]
 fn random_programs_mean_the_same_on_a_device_without_64_bit_integers() {
     let types: Vec<_> = DataType::ALL.into_iter().filter(|&ty| ty != DataType::F64).collect();
