@@ -32,9 +32,9 @@ pub(crate) enum Step {
 /// A counted loop's state.
 #[derive(Clone, Copy)]
 pub(crate) struct Counter {
-    local: LocalId,
-    end: InstId,
-    step: InstId,
+    pub(crate) local: LocalId,
+    pub(crate) end: InstId,
+    pub(crate) step: InstId,
 }
 
 impl Lowering<'_, '_> {
@@ -151,7 +151,9 @@ impl Lowering<'_, '_> {
                 self.w.enter(Some(yes));
                 None
             }
-            Node::For { start, end, step, body } => Some(self.counted(id, [start, end, step], body, steps)),
+            Node::For { start, end, step, body } => {
+                Some(self.counted(id, [start, end, step], body, steps)?)
+            }
             Node::While { head, condition, body } => {
                 let trips = self.while_trips(id);
                 let (inner, continuing) = (self.w.block(), self.w.block());
@@ -216,7 +218,7 @@ impl Lowering<'_, '_> {
     }
 
     /// Counts an iteration, where the driver's limit asks for it.
-    fn count_trip(&mut self, id: NodeId) {
+    pub(crate) fn count_trip(&mut self, id: NodeId) {
         if let Some((counter, weight)) = self.weight(id) {
             counter.count(&mut self.w, id, weight);
         }
@@ -242,7 +244,8 @@ impl Lowering<'_, '_> {
         operands: [ExprId; 3],
         body: RegionId,
         steps: &mut Vec<Step>,
-    ) -> InstId {
+    ) -> Result<InstId, LowerError> {
+        let batch = self.batch(operands, body);
         let [start, end, step] = operands.map(|e| self.value(e));
         let ty = self.w.ty(start);
         // A step of zero or less means no trip: the loop then starts at its end.
@@ -257,6 +260,10 @@ impl Lowering<'_, '_> {
         let end = self.w.loop_end(end);
         let local = self.w.local(ty);
         self.w.set(local, first);
+        if let Some(batch) = batch {
+            self.take_all(id, &batch, Counter { local, end, step })?;
+            return Ok(first);
+        }
         let (inner, continuing) = (self.w.block(), self.w.block());
         self.w.effect(Op::Loop { body: inner, continuing });
         steps.push(Step::Enter(self.w.current()));
@@ -268,7 +275,7 @@ impl Lowering<'_, '_> {
         let variable = self.w.get(local);
         let goes_on = self.w.raw(BinaryOp::Lt, variable, end);
         self.leave_unless(goes_on);
-        variable
+        Ok(variable)
     }
 
     /// Adds the step to the counter, or takes it to the end where the sum would pass it: so nothing wraps.

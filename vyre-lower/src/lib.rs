@@ -3,6 +3,7 @@
 
 mod access;
 mod analysis;
+mod batch;
 mod bindings;
 mod contract;
 mod control;

@@ -31,7 +31,8 @@ pub(super) fn run(program: &Checked<Program>) -> Outcome {
     let mut rewriter = Rewriter::new(program, Arena::with_declarations_of(program), keep);
     rewriter.changed = true;
     for (id, node) in ids(program) {
-        if let (Fate::Gone, Node::Load { place, .. } | Node::Atomic { place, .. }) = (fates[id.index()], node) {
+        if let (Fate::Gone, Node::Load { place, .. } | Node::Atomic { place, .. }) = (fates[id.index()], node)
+        {
             let (_, ty) = program.place(*place);
             let zero = rewriter.new.make(Expr::Literal(Value::zero(ty)), ty);
             rewriter.replace_result(id, zero);
@@ -113,9 +114,15 @@ fn fate(program: &Program, node: &Node) -> Fate {
             let no_step = number(step).is_some_and(|step| step <= 0);
             if no_trip || no_step { Fate::Gone } else { Fate::Stays }
         }
-        Node::Load { place, index } | Node::Store { place, index, .. } | Node::Atomic { place, index, .. } => {
+        Node::Load { place, index }
+        | Node::Store { place, index, .. }
+        | Node::Atomic { place, index, .. } => {
             let is_outside = |index: i128| index < 0 || len(program, place).is_some_and(|len| index >= len);
-            if constant(index).and_then(Value::as_int).is_some_and(is_outside) { Fate::Gone } else { Fate::Stays }
+            if constant(index).and_then(Value::as_int).is_some_and(is_outside) {
+                Fate::Gone
+            } else {
+                Fate::Stays
+            }
         }
         _ => Fate::Stays,
     }

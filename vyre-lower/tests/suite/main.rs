@@ -1,6 +1,7 @@
 //! Lowered programs run by an interpreter of descriptors.
 #![cfg(test)]
 
+mod batches;
 mod contracts;
 mod device_ops;
 mod files;

@@ -335,7 +335,8 @@ fn a_driver_that_spoils_64_bit_integers_gets_none_among_64_bit_floats() {
         let profile = DeviceProfile { quirks, ..profile() };
         lower(&program, &profile, &CompileOptions::default()).unwrap().to_string()
     };
-    let has = |text: &str| [": u64 = sub", ": u64 = bitxor", "atomic", "(zero)"].map(|part| text.contains(part));
+    let has =
+        |text: &str| [": u64 = sub", ": u64 = bitxor", "atomic", "(zero)"].map(|part| text.contains(part));
     assert_eq!(has(&text(false)), [true, true, true, false]);
     assert_eq!(has(&text(true)), [false, false, true, true]);
 }
