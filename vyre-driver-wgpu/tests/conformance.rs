@@ -126,6 +126,11 @@ mod cases {
     }
 
     #[test]
+    fn c08_breaks_and_continues_of_loops() {
+        case("C08");
+    }
+
+    #[test]
     fn c09_locals_of_loops_start_anew() {
         case("C09");
     }

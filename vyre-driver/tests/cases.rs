@@ -47,6 +47,11 @@ fn c07_narrow_stores_leave_neighbours_alone() {
 }
 
 #[test]
+fn c08_breaks_and_continues_of_loops() {
+    case("C08");
+}
+
+#[test]
 fn c09_locals_of_loops_start_anew() {
     case("C09");
 }

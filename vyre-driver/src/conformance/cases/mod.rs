@@ -2,6 +2,7 @@
 //! the evaluations of the op tables. `docs/testing/cases.md` lists them by number.
 
 mod arithmetic;
+mod exits;
 mod flow;
 
 use vyre_foundation::check::{Checked, check};
@@ -24,6 +25,7 @@ pub const CASES: &[Case] = &[
     ("C05", arithmetic::constants),
     ("C06", super::subgroup_sizes),
     ("C07", super::narrow_stores),
+    ("C08", exits::breaks_and_continues),
     ("C09", flow::locals_of_loops),
     ("C10", flow::long_loops),
     ("C13", flow::shared_memory_is_zero),
