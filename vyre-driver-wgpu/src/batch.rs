@@ -50,9 +50,10 @@ impl WgpuBackend {
             match refused {
                 Some(error) => Err(error),
                 // As many as were not refused.
-                None => works
-                    .next()
-                    .map_or(Ok(()), |work| Box::new(work?).wait_into(config.timeout, outputs).map(drop)),
+                None => works.next().map_or(Ok(()), |work| {
+                    let done = work.and_then(|work| Box::new(work).wait_into(config.timeout, outputs));
+                    done.map(drop).map_err(|error| error.labeled(config.label.as_deref()))
+                }),
             }
         });
         Ok(each.collect())

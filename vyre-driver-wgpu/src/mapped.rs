@@ -24,7 +24,8 @@ impl WgpuBackend {
         F: FnMut(usize, &[u8]) -> Result<(), BackendError>,
     {
         let list = host_list(self, &checked(program)?, inputs, config)?;
-        self.submit(&list)?.visit(config.timeout, &mut visitor).map(drop)
+        let done = self.submit(&list).and_then(|work| work.visit(config.timeout, &mut visitor));
+        done.map(drop).map_err(|error| error.labeled(list.label()))
     }
 
     /// The same, with each output as a slice of `T`.

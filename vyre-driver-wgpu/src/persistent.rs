@@ -111,9 +111,10 @@ impl WgpuPipeline {
                 (lens, Ready::new(&core, &list)?, None)
             }
         };
-        let (ready, result) = ready.run(&core, label.as_deref(), refill, *timeout, outputs)?;
+        let named = |error: BackendError| error.labeled(label.as_deref());
+        let (ready, result) = ready.run(&core, label.as_deref(), refill, *timeout, outputs).map_err(named)?;
         persistent.give_back(Prepared { lens, ready });
-        result
+        result.map_err(named)
     }
 
     /// As [`Self::dispatch_into`], with new vectors.

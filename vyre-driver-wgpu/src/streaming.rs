@@ -92,7 +92,7 @@ impl HostIngressStream {
         self.pushed += 1;
         let completion = host_list(&self.backend, &self.program, inputs, &self.config)
             .and_then(|list| self.backend.submit(&list))
-            .map_err(|error| of_chunk(chunk, error))?;
+            .map_err(|error| self.of_chunk(chunk, error))?;
         self.under_way.push_back((chunk, completion));
         Ok(self.ready.pop_front())
     }
@@ -120,9 +120,14 @@ impl HostIngressStream {
         Ok(self.ready.into())
     }
 
+    fn of_chunk(&self, chunk: u64, error: BackendError) -> BackendError {
+        let error = error.labeled(self.config.label.as_deref());
+        BackendError::Chunk { chunk, error: Box::new(error) }
+    }
+
     fn settle_oldest(&mut self) -> Result<(), BackendError> {
         let Some((chunk, completion)) = self.under_way.pop_front() else { return Ok(()) };
-        let outputs = completion.wait(self.config.timeout).map_err(|error| of_chunk(chunk, error))?;
+        let outputs = completion.wait(self.config.timeout).map_err(|error| self.of_chunk(chunk, error))?;
         self.ready.push_back(outputs);
         Ok(())
     }
@@ -138,8 +143,4 @@ impl fmt::Debug for HostIngressStream {
             .field("ready", &self.ready.len())
             .finish_non_exhaustive()
     }
-}
-
-fn of_chunk(chunk: u64, error: BackendError) -> BackendError {
-    BackendError::Chunk { chunk, error: Box::new(error) }
 }

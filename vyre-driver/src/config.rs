@@ -12,7 +12,7 @@ use crate::{BackendError, Feature, VyreBackend};
 /// The configuration of one dispatch. Every field is honoured or refused, never ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DispatchConfig {
-    /// Names spans, traces and errors.
+    /// Names spans, traces and errors: those of the dispatch are [`BackendError::Labeled`].
     pub label: Option<String>,
     /// The time from submission after which the caller gets [`BackendError::Timeout`], at once; at least
     /// 1 ms. The buffers stay alive until the work ends, and the backend stays usable.

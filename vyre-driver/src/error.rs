@@ -166,6 +166,15 @@ pub enum BackendError {
         /// What happened.
         error: Box<BackendError>,
     },
+    /// A dispatch that has a label failed. [`BackendError::code`] and [`BackendError::help`] are those of what
+    /// happened.
+    #[error("`{label}`: {error}")]
+    Labeled {
+        /// [`DispatchConfig::label`](crate::DispatchConfig::label).
+        label: String,
+        /// What happened.
+        error: Box<BackendError>,
+    },
     /// A target payload is refused.
     #[error(transparent)]
     Payload(#[from] PayloadError),
@@ -277,6 +286,7 @@ impl BackendError {
             Self::SpeculationTail { .. } => "B112",
             Self::OutputLayout { .. } => "B130",
             Self::Chunk { .. } => "B131",
+            Self::Labeled { error, .. } => error.code(),
             Self::Trap { .. } => "B201",
             Self::LoopLimit { .. } => "B202",
             Self::IndirectCounts { .. } => "B204",
@@ -286,6 +296,26 @@ impl BackendError {
             Self::Driver { .. } => "B303",
             Self::ShutDown { .. } => "B304",
             Self::AdapterChanged { .. } => "B305",
+        }
+    }
+
+    /// What happened, without the label of the dispatch and the number of the chunk in which it did.
+    pub fn cause(&self) -> &Self {
+        let mut cause = self;
+        while let Self::Labeled { error, .. } | Self::Chunk { error, .. } = cause {
+            cause = error;
+        }
+        cause
+    }
+
+    /// The error of a dispatch with this label, if it has one.
+    #[must_use]
+    pub fn labeled(self, label: Option<&str>) -> Self {
+        match label {
+            Some(label) if !matches!(self, Self::Labeled { .. }) => {
+                Self::Labeled { label: label.to_owned(), error: Box::new(self) }
+            }
+            _ => self,
         }
     }
 
@@ -313,7 +343,7 @@ impl BackendError {
             Self::Limit { .. } => "split the work, or use a device with a higher limit".into(),
             Self::Payload(_) => "compile the programs again for this device, and verify payloads from elsewhere with the key that they were sealed with".into(),
             Self::OutputLayout { .. } => "ask for the type of the output's elements, or visit the bytes".into(),
-            Self::Chunk { error, .. } => error.help(),
+            Self::Chunk { error, .. } | Self::Labeled { error, .. } => error.help(),
             Self::Trap { .. } => "the code and address are the program's own: see its `trap` statements".into(),
             Self::LoopLimit { .. } => "shorten the loop, split it over several dispatches, or use a device whose driver does not limit loops".into(),
             Self::IndirectCounts { .. } => {
@@ -337,6 +367,8 @@ impl From<Vec<Diagnostic>> for BackendError {
 
 #[cfg(test)]
 mod tests {
+    use super::BackendError;
+
     /// The names and codes of the table in `BackendError::code`, in its order.
     fn codes() -> Vec<(&'static str, &'static str)> {
         let row = |line: &'static str| {
@@ -345,6 +377,17 @@ mod tests {
             Some((name, code.strip_suffix("\",")?))
         };
         include_str!("error.rs").lines().filter_map(row).collect()
+    }
+
+    #[test]
+    fn a_label_names_an_error_once_and_leaves_its_code_and_help() {
+        let error = BackendError::LoopLimit { invocation: 3 };
+        assert_eq!(error.clone().labeled(None), error);
+        let named = error.clone().labeled(Some("inner")).labeled(Some("outer"));
+        assert_eq!(named.to_string(), format!("`inner`: {error}"));
+        assert_eq!((named.code(), named.help()), ("B202", error.help()));
+        let chunk = BackendError::Chunk { chunk: 2, error: Box::new(named) };
+        assert_eq!(chunk.cause(), &error);
     }
 
     #[test]

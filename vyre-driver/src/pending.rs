@@ -45,13 +45,18 @@ pub enum TryWait {
 pub(crate) struct Submitted {
     completion: Box<dyn Completion>,
     timeout: Option<Duration>,
+    label: Option<String>,
     since: Instant,
 }
 
 impl Submitted {
-    /// Of work that has just been submitted, which may take this long.
-    pub(crate) fn new(completion: Box<dyn Completion>, timeout: Option<Duration>) -> Self {
-        Self { completion, timeout, since: Instant::now() }
+    /// Of work that has just been submitted, which may take this long and whose errors have this label.
+    pub(crate) fn new(
+        completion: Box<dyn Completion>,
+        timeout: Option<Duration>,
+        label: Option<&str>,
+    ) -> Self {
+        Self { completion, timeout, label: label.map(str::to_owned), since: Instant::now() }
     }
 }
 
@@ -65,17 +70,19 @@ impl PendingDispatch for Submitted {
         let late = self.timeout.filter(|&timeout| self.since.elapsed() > timeout);
         match (self.is_ready(), late) {
             (true, _) => Ok(TryWait::Ready(self.wait()?)),
-            (false, Some(timeout)) => Err(BackendError::Timeout { timeout }),
+            (false, Some(timeout)) => Err(BackendError::Timeout { timeout }.labeled(self.label.as_deref())),
             (false, None) => Ok(TryWait::Pending(self)),
         }
     }
 
     fn wait(self: Box<Self>) -> Result<OutputBuffers, BackendError> {
-        self.completion.wait(self.timeout)
+        let Self { completion, timeout, label, .. } = *self;
+        completion.wait(timeout).map_err(|error| error.labeled(label.as_deref()))
     }
 
     fn await_into(self: Box<Self>, outputs: &mut OutputBuffers) -> Result<(), BackendError> {
-        self.completion.wait_into(self.timeout, outputs).map(|_| ())
+        let Self { completion, timeout, label, .. } = *self;
+        completion.wait_into(timeout, outputs).map(drop).map_err(|error| error.labeled(label.as_deref()))
     }
 }
 
@@ -106,7 +113,7 @@ mod tests {
     fn who_polls_work_that_does_not_end_gets_the_timeout_too() {
         let timeout = Duration::from_millis(1);
         let mut pending: Box<dyn PendingDispatch> =
-            Box::new(Submitted::new(Box::new(Endless), Some(timeout)));
+            Box::new(Submitted::new(Box::new(Endless), Some(timeout), None));
         let error = loop {
             match pending.try_wait() {
                 Ok(TryWait::Pending(again)) => pending = again,
@@ -116,7 +123,7 @@ mod tests {
         };
         assert_eq!(error, BackendError::Timeout { timeout });
         for timeout in [None, Some(Duration::MAX)] {
-            let pending = Box::new(Submitted::new(Box::new(Endless), timeout));
+            let pending = Box::new(Submitted::new(Box::new(Endless), timeout, None));
             assert!(matches!(pending.try_wait(), Ok(TryWait::Pending(_))));
         }
     }

@@ -22,7 +22,7 @@ impl<'a> CommandList<'a> {
         Self::default()
     }
 
-    /// With a label for traces and errors.
+    /// With a label for spans and traces.
     #[must_use]
     pub fn labeled(mut self, label: Option<String>) -> Self {
         self.label = label;

@@ -4,7 +4,7 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 
 use super::resident::span;
-use super::{Job, Source, host};
+use super::{Job, Source, host, settle};
 use crate::{BackendError, Command, CommandList, DeviceBuffer, DispatchConfig, Resource, VyreBackend};
 
 /// A `ReadWrite` buffer whose input and output are two buffers: its bytes are copied first.
@@ -37,7 +37,7 @@ pub(crate) fn dispatch<B: VyreBackend + ?Sized>(
     let job = Job::new(backend, program, sources, config)?;
     let timeout = job.launch.timeout;
     job.push(&mut list);
-    backend.submit(&list)?.wait(timeout).map(|_| ())
+    settle(backend, &list, timeout).map(drop)
 }
 
 /// What each of the program's buffers is bound to, and the copies that go before.

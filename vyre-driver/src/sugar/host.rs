@@ -34,8 +34,9 @@ pub(super) fn submit_job<B: VyreBackend + ?Sized>(
     job: Job<'_>,
 ) -> Result<Box<Submitted>, BackendError> {
     let timeout = job.launch.timeout;
-    let completion = backend.submit(&list(job))?;
-    Ok(Box::new(Submitted::new(completion, timeout)))
+    let list = list(job);
+    let completion = backend.submit(&list).map_err(|error| error.labeled(list.label()))?;
+    Ok(Box::new(Submitted::new(completion, timeout, list.label())))
 }
 
 /// The list of a dispatch on host bytes, whose reads are its outputs in declaration order: for a backend that

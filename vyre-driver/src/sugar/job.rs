@@ -59,9 +59,13 @@ impl<'a> Job<'a> {
         sources: Vec<Source<'a>>,
         config: &DispatchConfig,
     ) -> Result<Self, BackendError> {
-        let (options, launch) = config.split(program, backend)?;
-        let resolved = resolve(program, &sources, &launch)?;
-        let pipeline = backend.compile_checked(&memo::prepared(program, &launch)?, &options)?;
+        let work_out = || {
+            let (options, launch) = config.split(program, backend)?;
+            let resolved = resolve(program, &sources, &launch)?;
+            let pipeline = backend.compile_checked(&memo::prepared(program, &launch)?, &options)?;
+            Ok((launch, pipeline, resolved))
+        };
+        let (launch, pipeline, resolved) = work_out().map_err(|error| named(error, config))?;
         Ok(Self { launch, pipeline, resolved, sources })
     }
 
@@ -73,13 +77,18 @@ impl<'a> Job<'a> {
         config: &DispatchConfig,
     ) -> Result<Self, BackendError> {
         let program = pipeline.program();
-        let (options, launch) = config.split(program, backend)?;
-        if launch.workgroup.is_some() || pipeline.options().is_some_and(|compiled| *compiled != options) {
-            let why = "the pipeline was compiled for another configuration".to_owned();
-            return Err(BackendError::Config { field: "workgroup, ulp_budget, profile or unoptimized", why });
-        }
-        memo::same_specialization(program, &launch.params)?;
-        let resolved = resolve(program, &sources, &launch)?;
+        let work_out = || {
+            let (options, launch) = config.split(program, backend)?;
+            if launch.workgroup.is_some() || pipeline.options().is_some_and(|compiled| *compiled != options) {
+                let why = "the pipeline was compiled for another configuration".to_owned();
+                let field = "workgroup, ulp_budget, profile or unoptimized";
+                return Err(BackendError::Config { field, why });
+            }
+            memo::same_specialization(program, &launch.params)?;
+            let resolved = resolve(program, &sources, &launch)?;
+            Ok((launch, resolved))
+        };
+        let (launch, resolved) = work_out().map_err(|error| named(error, config))?;
         Ok(Self { launch, pipeline: Arc::clone(pipeline), resolved, sources })
     }
 
@@ -144,6 +153,11 @@ impl<'a> Job<'a> {
         let run = DispatchCommand::with_resolved(self.pipeline, bindings, params, counts, self.resolved);
         Command::Dispatch(run)
     }
+}
+
+/// An error of a dispatch with this configuration.
+pub(super) fn named(error: BackendError, config: &DispatchConfig) -> BackendError {
+    error.labeled(config.label.as_deref())
 }
 
 /// A job's buffers.

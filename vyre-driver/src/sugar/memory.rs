@@ -4,7 +4,7 @@ use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
 
 use super::host::sources;
-use super::{Job, Source};
+use super::{Job, Source, settle};
 use crate::{BackendError, CommandList, DispatchConfig, Memory, MemoryRef, VyreBackend};
 
 /// As [`crate::Executable::dispatch`], of a program that is checked already.
@@ -28,7 +28,7 @@ pub fn dispatch<B: VyreBackend + ?Sized>(
     for output in outputs.iter().filter(|output| output.resource.is_none()) {
         list.read(output.span);
     }
-    let mut read = backend.submit(&list)?.wait(timeout)?.into_iter();
+    let mut read = settle(backend, &list, timeout)?.into_iter();
     let memory = outputs.iter().map(|output| match output.resource {
         Some(resource) => Memory::Device(resource),
         None => Memory::Host(read.next().unwrap_or_default()),

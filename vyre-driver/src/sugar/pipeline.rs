@@ -15,11 +15,14 @@ pub(crate) fn compile<B: VyreBackend + ?Sized>(
     program: &Checked<Program>,
     config: &DispatchConfig,
 ) -> Result<Arc<dyn CompiledPipeline>, BackendError> {
-    let (options, launch) = config.split(program, backend)?;
-    let prepared = memo::prepared(program, &launch)?;
-    let pipeline = backend.compile_checked(&prepared, &options)?;
-    memo::compiled_as(program, &launch, &prepared, pipeline.program())?;
-    Ok(pipeline)
+    let compile = || {
+        let (options, launch) = config.split(program, backend)?;
+        let prepared = memo::prepared(program, &launch)?;
+        let pipeline = backend.compile_checked(&prepared, &options)?;
+        memo::compiled_as(program, &launch, &prepared, pipeline.program())?;
+        Ok(pipeline)
+    };
+    compile().map_err(|error: BackendError| error.labeled(config.label.as_deref()))
 }
 
 /// Submits a dispatch of a pipeline on transient buffers, whose outputs are the reads.

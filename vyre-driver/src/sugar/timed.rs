@@ -32,9 +32,10 @@ pub(crate) fn run<B: VyreBackend + ?Sized>(
     timeout: Option<Duration>,
     outputs: &mut OutputBuffers,
 ) -> Result<Timing, BackendError> {
-    let completion = backend.submit(list)?;
+    let named = |error: BackendError| error.labeled(list.label());
+    let completion = backend.submit(list).map_err(named)?;
     let submit = start.elapsed();
-    let finished = completion.wait_into(timeout, outputs)?;
+    let finished = completion.wait_into(timeout, outputs).map_err(named)?;
     let wall = start.elapsed();
     Ok(Timing { wall, submit, wait: wall.saturating_sub(submit), device: finished.device_time })
 }
