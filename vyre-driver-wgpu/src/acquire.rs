@@ -121,8 +121,9 @@ pub(crate) fn enumerate(allow_software: bool) -> Vec<Candidate> {
         .collect()
 }
 
-/// Picks the adapter for `request`: the pinned one, or the best usable one.
-pub(crate) fn select(request: &Request) -> Result<(Candidate, Choice), BackendError> {
+/// Picks the adapter for `request`: the pinned one, or the best usable one. Also gives what is to be said of the
+/// others if it cannot be opened.
+pub(crate) fn select(request: &Request) -> Result<(Candidate, Choice, Vec<String>), BackendError> {
     let mut candidates = enumerate(request.allow_software);
     let chosen = match request.adapter_index {
         Some(index) => candidates.get(index).filter(|c| c.report.refusal.is_none()).map(|_| index),
@@ -141,7 +142,10 @@ pub(crate) fn select(request: &Request) -> Result<(Candidate, Choice), BackendEr
         None => Choice::Best,
     };
     match chosen {
-        Some(position) => Ok((candidates.swap_remove(position), choice)),
+        Some(position) => {
+            let chosen = candidates.remove(position);
+            Ok((chosen, choice, candidates.iter().map(|other| other.report.to_string()).collect()))
+        }
         None => Err(refused(request, &candidates)),
     }
 }

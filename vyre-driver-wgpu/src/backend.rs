@@ -16,7 +16,7 @@ use crate::generation::MemoryLimits;
 use crate::lifecycle::{Lifecycle, Opening};
 use crate::optimizer::Interfaces;
 use crate::raw;
-use crate::seam::{Fault, Site};
+use crate::seam::{self, Fault, Site};
 use crate::stats::WgpuBackendStats;
 
 /// The id under which this backend is registered.
@@ -207,8 +207,14 @@ impl WgpuBackend {
     }
 
     fn open(request: &Request, opening: &Opening) -> Result<Self, BackendError> {
-        let (candidate, choice) = acquire::select(request)?;
-        let life = Lifecycle::open(&candidate, opening)?;
+        let (candidate, choice, others) = acquire::select(request)?;
+        let life = Lifecycle::open(&candidate, opening).map_err(|error| match error {
+            BackendError::NoDevice { mut probed, remedy } => {
+                probed.extend(others);
+                BackendError::NoDevice { probed, remedy }
+            }
+            other => other,
+        })?;
         let interfaces = Interfaces::default();
         Ok(Self { inner: Arc::new(Inner { report: candidate.report, choice, life, interfaces }) })
     }
@@ -236,6 +242,14 @@ impl WgpuBackend {
     #[doc(hidden)]
     pub fn arm_fault(&self, site: Site, skip: u32, fault: Fault) {
         self.life().seam.arm(site, skip, fault);
+    }
+
+    /// Has `fault` happen at the call at `site` that comes after `skip` others of the next backend that this
+    /// thread opens, from its opening on. What is known of the adapter is probed again, so that faults can
+    /// strike there.
+    #[doc(hidden)]
+    pub fn arm_next_open(site: Site, skip: u32, fault: Fault) {
+        seam::arm_next(site, skip, fault);
     }
 
     /// Forgets every armed fault, and says how many had not struck.

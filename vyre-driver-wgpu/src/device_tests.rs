@@ -17,7 +17,7 @@ use vyre_driver::{BackendError, BufferRef, Command, CommandList, Span, VyreBacke
 /// The device that the environment selects.
 fn open() -> Arc<Generation> {
     let Settings { adapter_index, allow_software, .. } = Settings::from_env().unwrap();
-    let (candidate, _) = acquire::select(&Request { adapter_index, allow_software }).unwrap();
+    let (candidate, ..) = acquire::select(&Request { adapter_index, allow_software }).unwrap();
     let none = wgpu::Features::empty();
     Generation::open(&candidate, none, none, MemoryLimits::default(), Arc::default()).unwrap()
 }

@@ -157,7 +157,10 @@ impl Generation {
             },
             ..Default::default()
         };
-        let opened = pollster::block_on(adapter.request_device(&descriptor));
+        let opened = match seam.take(Site::Open) {
+            Some(_) => Err(INJECTED.to_owned()),
+            None => pollster::block_on(adapter.request_device(&descriptor)).map_err(|e| e.to_string()),
+        };
         let (device, queue) = opened.map_err(|error| BackendError::NoDevice {
             probed: vec![format!("{}, but it could not be opened: {error}", candidate.report)],
             remedy: "update the GPU driver, or pick another adapter with VYRE_ADAPTER_INDEX".to_owned(),

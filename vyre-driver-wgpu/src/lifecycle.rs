@@ -74,7 +74,7 @@ struct Withheld {
 impl Lifecycle {
     /// Opens the first generation on this adapter.
     pub(crate) fn open(candidate: &Candidate, settings: &Opening) -> Result<Self, BackendError> {
-        let seam = Arc::new(Seam::default());
+        let seam = Arc::new(Seam::of_opening());
         let dumps = Dumps::new(settings.dumps.clone())?;
         let disk = settings.cache_dir.as_deref();
         let disk = disk.map(|dir| Disk::open(dir, settings.cache_limit, Arc::clone(&seam)));

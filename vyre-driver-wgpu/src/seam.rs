@@ -1,9 +1,11 @@
-//! The one place where device faults can be injected: at allocations and at submissions.
+//! The one place where device faults can be injected: where a device is opened, at allocations and at submissions.
 //!
 //! Real out-of-memory and real device loss cannot be produced at will, so tests arm a fault here and the
 //! next matching call fails exactly as it would with a failing driver. Unarmed, it costs one relaxed load.
-//! A backend has one seam for all its generations.
+//! A backend has one seam for all its generations. What is to strike while it is first opened is planned by the
+//! thread that opens it.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +14,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Site {
+    /// The driver's opening of a device, which fails with whatever fault.
+    Open,
     /// The creation of a buffer.
     Allocate,
     /// A queue submission.
@@ -50,6 +54,18 @@ pub(crate) struct Seam {
     plan: Mutex<VecDeque<Planned>>,
     /// How often the faults were forgotten: what hangs from before does so no more.
     forgotten: AtomicU64,
+    /// Whether faults were planned for its opening.
+    from_opening: bool,
+}
+
+thread_local! {
+    /// What strikes the next backend that this thread opens.
+    static NEXT: RefCell<VecDeque<Planned>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Arms `fault` for the next backend that this thread opens.
+pub(crate) fn arm_next(site: Site, skip: u32, fault: Fault) {
+    NEXT.with_borrow_mut(|plan| plan.push_back(Planned { site, skip, fault }));
 }
 
 #[derive(Debug)]
@@ -61,6 +77,22 @@ struct Planned {
 }
 
 impl Seam {
+    /// For a backend that this thread opens.
+    pub(crate) fn of_opening() -> Self {
+        let plan = NEXT.take();
+        Self {
+            armed: AtomicUsize::new(plan.len()),
+            from_opening: !plan.is_empty(),
+            plan: Mutex::new(plan),
+            forgotten: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether what is known of an adapter is to be found out again: faults were planned to strike there.
+    pub(crate) fn wants_probes(&self) -> bool {
+        self.from_opening
+    }
+
     /// Arms `fault` for the call at `site` that comes after `skip` others.
     pub(crate) fn arm(&self, site: Site, skip: u32, fault: Fault) {
         let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,5 +147,17 @@ mod tests {
         assert_eq!(seam.take(Site::Allocate), None);
         assert_eq!(seam.take(Site::Allocate), Some(Fault::OutOfMemory));
         assert_eq!(seam.take(Site::Allocate), None);
+    }
+
+    #[test]
+    fn what_is_planned_for_an_opening_strikes_the_next_one_of_this_thread() {
+        arm_next(Site::Open, 0, Fault::Lost);
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(Seam::of_opening().take(Site::Open), None));
+        });
+        let seam = Seam::of_opening();
+        assert!(seam.wants_probes());
+        assert_eq!(seam.take(Site::Open), Some(Fault::Lost));
+        assert!(!Seam::of_opening().wants_probes());
     }
 }
