@@ -1,6 +1,9 @@
 //! Each capability is used where the backend says yes, and refused by type where it says no.
 #![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
 
+#[path = "capabilities/features.rs"]
+mod features;
+
 use vyre_driver::{
     AdapterCaps, BackendCapabilities, BackendError, BackendValidationCapabilities, Binding, Command,
     CommandList, DispatchCommand, DispatchConfig, Feature, Span, VyreBackend,

@@ -9,6 +9,7 @@ mod inherent;
 mod methods;
 mod optimizer;
 mod residents;
+mod signatures;
 mod table;
 mod views;
 

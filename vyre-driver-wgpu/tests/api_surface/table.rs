@@ -41,3 +41,20 @@ fn the_documents_table_names_a_test_that_calls_each_method() {
     }
     assert_eq!(rows.len(), listed, "the table has rows for methods that are not listed");
 }
+
+#[test]
+fn every_method_is_held_to_its_documented_signature() {
+    let text = include_str!("signatures.rs");
+    let held = |owner: &str, method: &str| {
+        let path = match owner {
+            "WgpuBackend" => format!("WgpuBackend::{method}"),
+            "Debug" => format!("<WgpuBackend as fmt::Debug>::{method}"),
+            _ => format!("<WgpuBackend as {owner}>::{method}"),
+        };
+        text.contains(&format!("{path};")) || text.contains(&format!("{path}::<"))
+    };
+    for (owner, methods) in METHODS {
+        let without: Vec<_> = methods.iter().filter(|method| !held(owner, method)).collect();
+        assert!(without.is_empty(), "{owner}: {without:?}");
+    }
+}

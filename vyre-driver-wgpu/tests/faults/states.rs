@@ -142,6 +142,33 @@ fn every_call_on_a_lost_device_says_so_and_what_was_its_is_stale_afterwards() {
 }
 
 #[test]
+fn every_call_on_a_device_that_hangs_is_late_or_needs_no_wait_and_is_right_when_it_goes_on() {
+    let b = &WgpuBackend::acquire().unwrap();
+    let limit = Some(Duration::from_millis(20));
+    let config = DispatchConfig { timeout: limit, ..DispatchConfig::default() };
+    for &(name, kind, call) in calls::all() {
+        let mut kit = Kit::new(b, 3, 3);
+        b.arm_fault(Site::Submit, 0, Fault::Hang);
+        assert_eq!(run(b, Some(Duration::from_millis(1))), Err(Trouble::Timeout));
+        match call(b, &mut kit, &config) {
+            Err(Trouble::Timeout) => assert!(!matches!(kind, Kind::Host | Kind::Compiles), "{name}"),
+            // What needs no wait is done.
+            Ok(()) => {
+                let waits = matches!(kind, Kind::Moves | Kind::Runs | Kind::Reruns);
+                assert!(!waits || name == "HostIngressStream::push", "{name} saw work end");
+            }
+            Err(other) => panic!("{name}: {other:?}"),
+        }
+        b.disarm_faults();
+        kit.free(b);
+        let mut kit = Kit::new(b, 3, 3);
+        call(b, &mut kit, &DispatchConfig::default()).unwrap_or_else(|trouble| panic!("{name}: {trouble:?}"));
+        kit.free(b);
+    }
+    assert!(!b.device_lost());
+}
+
+#[test]
 fn every_call_after_a_shutdown_says_so() {
     let b = &WgpuBackend::acquire().unwrap();
     let kits: Vec<_> = calls::all().map(|_| Kit::new(b, 3, 3)).collect();
