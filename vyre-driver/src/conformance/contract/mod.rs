@@ -5,6 +5,7 @@ mod configuration;
 mod handles;
 mod host;
 mod kernels;
+mod large;
 mod resident;
 mod sequences;
 mod views;
@@ -21,6 +22,7 @@ pub fn contract(backend: &dyn VyreBackend) -> Report {
         resident::CHECKS,
         sequences::CHECKS,
         commands::CHECKS,
+        large::CHECKS,
         handles::CHECKS,
         views::CHECKS,
     ];
