@@ -141,6 +141,19 @@ mod tests {
     }
 
     #[test]
+    fn every_variable_is_in_the_tables_of_this_file_and_of_the_readme() {
+        for (page, text) in [("env.rs", include_str!("env.rs")), ("README.md", include_str!("../README.md"))]
+        {
+            for name in ALL {
+                let rows = text
+                    .lines()
+                    .filter(|line| line.trim_start_matches("//! ").starts_with(&format!("| `{name}` | ")));
+                assert_eq!(rows.count(), 1, "{page} has no row of {name}, or several");
+            }
+        }
+    }
+
+    #[test]
     fn unset_and_empty_mean_the_defaults() {
         assert_eq!(read(&[]).unwrap(), Settings::default());
         assert_eq!(read(&ALL.map(|name| (name, ""))).unwrap(), Settings::default());

@@ -281,6 +281,24 @@ mod files {
         assert!(message.contains("nowhere/t.json"), "{message}");
     }
 
+    /// The least that the command times: which of the two is faster shows nothing here.
+    #[test]
+    fn a_bench_checks_its_results_and_writes_its_trace() {
+        let dir = axpy("bench");
+        let text = succeeds(&dir.run("bench --only tiny --seconds 0 --json --trace t.json"));
+        let rows: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let tiny = rows["rows"].as_array().unwrap().iter().filter(|row| {
+            assert_eq!(row["correct"], true, "{row}");
+            row["row"].as_str().unwrap().starts_with("tiny dispatch")
+        });
+        assert_eq!(tiny.count(), 2);
+        let trace: serde_json::Value = serde_json::from_slice(&dir.read("t.json")).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        for name in ["compile", "submit", "wait", "readback"] {
+            assert!(events.iter().any(|event| event["name"] == name), "no event `{name}`");
+        }
+    }
+
     #[test]
     fn wrong_runs_are_refused_by_name_and_write_nothing() {
         let dir = axpy("refused");

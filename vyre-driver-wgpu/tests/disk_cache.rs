@@ -290,6 +290,43 @@ fn several_processes_share_one_directory() {
     assert!(entries(&scratch.cache()).iter().all(|entry| entry.extension().unwrap() == "vyreblob"));
 }
 
+const FULL: &str = "VYRE_TEST_CACHE_FULL";
+
+/// Not a test of its own: what the process of the next test runs.
+#[test]
+fn worker_without_room() {
+    let Some(dir) = std::env::var_os(FULL).map(PathBuf::from) else { return };
+    let backend = open(&dir);
+    (3..6).for_each(|factor| run(&backend, factor));
+    let seen = stats(&backend);
+    assert_eq!((seen.misses, seen.writes, seen.write_errors, seen.hits), (3, 0, 3, 0));
+    assert_eq!(entries(&dir), Vec::<PathBuf>::new());
+}
+
+/// The system lets a process write no more than empty files: what a full disk does, without filling one.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_takes_no_bytes_leaves_no_part_of_an_entry() {
+    let scratch = Scratch::new();
+    if !keeps(&open(&scratch.cache())) {
+        return;
+    }
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "worker_without_room", "--nocapture"])
+        .env(FULL, scratch.cache())
+        .output_in_background()
+        .wait_with_output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+    // With room again, it is used as if nothing had been.
+    let backend = open(&scratch.cache());
+    run(&backend, 3);
+    assert_eq!((stats(&backend).misses, stats(&backend).writes), (1, 1));
+}
+
 trait Background {
     fn output_in_background(&mut self) -> std::process::Child;
 }

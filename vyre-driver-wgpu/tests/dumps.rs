@@ -1,13 +1,13 @@
 //! What the compiler makes of a program, written to files; and the environment that asks for it.
-#![allow(clippy::unwrap_used, reason = "a failure here fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here fails the test")]
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use vyre_driver::{BackendError, DispatchConfig, VyreBackend};
-use vyre_driver_wgpu::WgpuBackend;
+use vyre_driver::{BackendError, DispatchConfig, Feature, VyreBackend};
+use vyre_driver_wgpu::{Choice, WgpuBackend};
 use vyre_foundation::build::Kernel;
 use vyre_foundation::check::Checked;
 use vyre_foundation::ir::Program;
@@ -142,6 +142,7 @@ fn timestamps_can_be_switched_off() {
     assert_eq!(profile, without.device_profile());
 }
 
+const INDEX: &str = "VYRE_ADAPTER_INDEX";
 const ROLE: &str = "VYRE_TEST_ENVIRONMENT";
 
 /// Not a test of its own: what the next test runs with another environment.
@@ -149,6 +150,27 @@ const ROLE: &str = "VYRE_TEST_ENVIRONMENT";
 fn worker() {
     match std::env::var(ROLE).as_deref() {
         Ok("run") => run(&WgpuBackend::acquire().unwrap(), &DispatchConfig::default()),
+        Ok("pinned") => {
+            let backend = WgpuBackend::acquire().unwrap();
+            let (report, choice) = backend.chosen();
+            assert_eq!((report.index.to_string(), choice), (std::env::var(INDEX).unwrap(), Choice::Pinned));
+            run(&backend, &DispatchConfig::default());
+        }
+        Ok("absent") => {
+            let error = WgpuBackend::acquire().unwrap_err();
+            let BackendError::NoDevice { probed, remedy } = &error else { panic!("{error}") };
+            // Every adapter, and the one that there is not.
+            assert_eq!(probed.len(), WgpuBackend::adapters().unwrap().len() + 1);
+            assert!(probed.iter().any(|line| line.contains("999")), "{probed:?}");
+            assert!(remedy.contains(INDEX), "{remedy}");
+        }
+        Ok("without a clock") => {
+            let backend = WgpuBackend::acquire().unwrap();
+            assert!(backend.missing(Feature::Timestamps).is_some());
+            let config = DispatchConfig::default();
+            let timed = backend.dispatch_borrowed_timed(&doubled(), &[&words([1])], &config).unwrap();
+            assert_eq!((timed.timing.device, timed.outputs), (None, vec![words([2])]));
+        }
         Ok("refused") => {
             let error = WgpuBackend::acquire().unwrap_err();
             assert!(matches!(error, BackendError::Environment { .. }), "{error}");
@@ -182,6 +204,12 @@ fn the_environment_asks_for_the_same() {
             ("VYRE_WGPU_TIMESTAMPS", Path::new("0")),
         ],
     );
+    worker("without a clock", &[("VYRE_WGPU_TIMESTAMPS", Path::new("0"))]);
+    let usable = WgpuBackend::adapters().unwrap().into_iter().filter(|report| report.refusal.is_none());
+    for index in usable.map(|report| report.index.to_string()) {
+        worker("pinned", &[(INDEX, Path::new(&index))]);
+    }
+    worker("absent", &[(INDEX, Path::new("999"))]);
     // The probe of the device is a program as well, but not one of the caller's.
     assert_eq!(files(&dir("a")).len(), 1);
     assert!(files(&dir("b")).len() >= 4);

@@ -212,6 +212,73 @@ fn handles_of_random_sizes_keep_their_contents_full() {
     handles(200_000);
 }
 
+/// Allocates buffers of `step` bytes until the device has no memory for another, and frees them again. Each time, the
+/// error is typed, and everything works once there is room.
+fn fill(backend: &WgpuBackend, step: u64) {
+    let run = || {
+        let got = backend.dispatch_borrowed(&scaled(3), &[&words(0..100)], &DispatchConfig::default());
+        assert_eq!(got.unwrap(), [words((0..100).map(|i| i * 3 + i))]);
+    };
+    run();
+    for round in 0..3 {
+        let mut held = Vec::new();
+        let refused = loop {
+            match backend.allocate(step) {
+                Ok(resource) => held.push(resource),
+                Err(error) => break error,
+            }
+            assert!(held.len() < 1 << 14, "the device has no end");
+        };
+        assert!(matches!(refused, BackendError::OutOfMemory { .. }), "{refused}");
+        println!("round {round}: {} buffers of {step} bytes", held.len());
+        assert!(held.len() > 1);
+        // One gives way to another.
+        backend.free(held.pop().unwrap()).unwrap();
+        backend.trim();
+        held.push(backend.allocate(step).unwrap());
+        held.drain(..).for_each(|resource| backend.free(resource).unwrap());
+        backend.trim();
+        run();
+    }
+    assert!(!backend.device_lost());
+    assert_eq!((backend.stats().residents, backend.stats().uncaptured_errors), (0, 0));
+}
+
+const FILL: &str = "VYRE_TEST_FILL";
+
+/// Not a test of its own: what the process of the next test runs.
+#[test]
+fn worker_with_little_memory() {
+    if std::env::var_os(FILL).is_some() {
+        fill(&WgpuBackend::acquire().unwrap(), 256 << 20);
+    }
+}
+
+/// A device that is really full: a GPU, or a driver whose memory is that of a process which gets 8 GiB of addresses.
+#[cfg(unix)]
+#[test]
+fn a_full_device_says_so_and_works_again_when_it_is_emptied() {
+    let backend = WgpuBackend::acquire().unwrap();
+    let profile = backend.device_profile();
+    if !profile.is_software {
+        return fill(&backend, 1 << 30);
+    }
+    if !profile.name.contains("llvmpipe") {
+        eprintln!("{} fills memory with what it gives: not shown here", profile.name);
+        return;
+    }
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 8388608; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "worker_with_little_memory", "--nocapture"])
+        .env(FILL, "1")
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success() && text[0].contains("1 passed"), "{}", text.concat());
+    println!("{}", text[0]);
+}
+
 /// One operation of those that programs mix, with its result checked.
 fn operation(backend: &WgpuBackend, programs: &[Checked<Program>], random: &mut Random) {
     let config = DispatchConfig::default();
