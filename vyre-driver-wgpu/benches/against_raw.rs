@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let result = WgpuBackend::acquire().and_then(|backend| {
         rows::run(&backend, effort, None, &child, &mut |row| {
             println!(
-                "{:<60} {:>8.3} (asked {:.2}) {:>12.3?} against {:>12.3?}, {} pairs{}{}",
+                "{:<60} {:>8.3} (asked {:.2}) {:>12.3?} against {:>12.3?}, {} pairs{}{}{}",
                 row.name,
                 row.ratio(),
                 row.asked,
@@ -38,6 +38,7 @@ fn main() -> ExitCode {
                 row.raw,
                 row.pairs,
                 row.rate(),
+                row.prediction(),
                 if row.correct { "" } else { "  WRONG RESULT" }
             );
         })

@@ -33,6 +33,9 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// The ratio that is asked for, at most; infinite where none is.
     pub(crate) asked: f64,
+    /// The ratio that a model predicts, where one does. `asked` is its upper side; a ratio far below is no failure, but
+    /// says that the model leaves something out.
+    pub(crate) predicted: Option<f64>,
     /// The median time of the Vyre side.
     pub(crate) vyre: Duration,
     /// The median time of the raw side.
@@ -53,6 +56,13 @@ impl Row {
         self.vyre.as_secs_f64() / self.raw.as_secs_f64()
     }
 
+    /// The prediction for people, and whether the ratio is below it by more than [`LEEWAY`]; empty where there is none.
+    pub(crate) fn prediction(&self) -> String {
+        let Some(predicted) = self.predicted else { return String::new() };
+        let below = if self.ratio() < predicted * (1.0 - LEEWAY) { ", less is measured" } else { "" };
+        format!(", predicted {predicted:.3}{below}")
+    }
+
     /// Float operations per second of the Vyre side, in units of 10^12.
     pub(crate) fn teraflops(&self) -> Option<f64> {
         self.operations.map(|operations| operations / self.vyre.as_secs_f64() / 1e12)
@@ -65,6 +75,9 @@ impl Row {
         rate + &error
     }
 }
+
+/// How far from its prediction a ratio may be, as a part of it.
+const LEEWAY: f64 = 0.15;
 
 /// Times one row.
 type Timed<'a> = &'a dyn Fn() -> Result<Row, BackendError>;
@@ -230,7 +243,7 @@ impl Bench<'_> {
         }
         let pairs = ours.len();
         let (vyre, raw) = (median(ours), median(theirs));
-        Ok(Row { name, asked, vyre, raw, pairs, correct, operations: None, error: None })
+        Ok(Row { name, asked, predicted: None, vyre, raw, pairs, correct, operations: None, error: None })
     }
 
     /// Times [`PRODUCTS`] runs a submission on either side; the row says what one of them takes. On a software device,

@@ -92,7 +92,8 @@ impl Bench<'_> {
         }
         let pairs = ours.len();
         let (vyre, raw) = (median(ours), median(theirs));
-        Ok(Row { name, asked: f64::INFINITY, vyre, raw, pairs, correct, operations: None, error: None })
+        let (asked, predicted) = (f64::INFINITY, None);
+        Ok(Row { name, asked, predicted, vyre, raw, pairs, correct, operations: None, error: None })
     }
 }
 

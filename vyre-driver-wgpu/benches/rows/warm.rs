@@ -97,6 +97,7 @@ impl Bench<'_> {
         Ok(Row {
             name: "warm start, process start to first result",
             asked: 1.2,
+            predicted: None,
             vyre,
             raw,
             pairs,

@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), CliError> {
         let rows: Vec<_> = rows
             .iter()
             .map(|row| {
-                json!({ "row": row.name, "ratio": row.ratio(), "asked": row.asked, "correct": row.correct,
+                json!({ "row": row.name, "ratio": row.ratio(), "asked": row.asked,
+                        "predicted": row.predicted, "correct": row.correct,
                         "vyre_seconds": row.vyre.as_secs_f64(), "raw_seconds": row.raw.as_secs_f64(),
                         "pairs": row.pairs, "teraflops": row.teraflops(), "error": row.error })
             })
@@ -71,13 +72,14 @@ fn line(row: &Row) -> String {
     };
     let asked = if asks { format!("{:.2}", row.asked) } else { "-".to_owned() };
     format!(
-        "{:<58} {:>6.3} {asked:>6} {:>11} {:>11} {:>6}{mark}{}\n",
+        "{:<58} {:>6.3} {asked:>6} {:>11} {:>11} {:>6}{mark}{}{}\n",
         row.name,
         row.ratio(),
         micros(row.vyre),
         micros(row.raw),
         row.pairs,
-        row.rate()
+        row.rate(),
+        row.prediction()
     )
 }
 
