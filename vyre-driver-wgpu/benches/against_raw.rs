@@ -1,5 +1,5 @@
 //! `cargo bench -p vyre-driver-wgpu`: the table of `vyre-wgpu bench`, on the adapter that
-//! `VYRE_ADAPTER_INDEX` and `VYRE_ALLOW_SOFTWARE` select.
+//! `VYRE_ADAPTER_INDEX` and `VYRE_ALLOW_SOFTWARE` select; with `-- KIND`, its rows of that kind.
 
 mod rows;
 
@@ -21,6 +21,15 @@ fn main() -> ExitCode {
     if let Some(side) = arguments.nth(1).and_then(|name| rows::Side::named(&name)) {
         return exit(side.first_result());
     }
+    let only =
+        match std::env::args().skip(1).find(|arg| !arg.starts_with('-')).map(|name| rows::Kind::named(&name))
+        {
+            Some(Err(expected)) => {
+                eprintln!("error: the kind of rows is {expected}");
+                return ExitCode::FAILURE;
+            }
+            kind => kind.and_then(Result::ok),
+        };
     let child = |side: rows::Side| {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([CHILD, side.name()]);
@@ -28,7 +37,7 @@ fn main() -> ExitCode {
     };
     let effort = rows::Effort { per_row: Duration::from_secs(3), max_pairs: 2_000, matmul_rows: 512 };
     let result = WgpuBackend::acquire().and_then(|backend| {
-        rows::run(&backend, effort, None, &child, &mut |row| {
+        rows::run(&backend, effort, only, &child, &mut |row| {
             println!(
                 "{:<60} {:>8.3} (asked {:.2}) {:>12.3?} against {:>12.3?}, {} pairs{}{}{}",
                 row.name,

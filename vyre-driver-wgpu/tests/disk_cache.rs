@@ -308,9 +308,16 @@ fn worker_without_room() {
 #[test]
 fn a_disk_that_takes_no_bytes_leaves_no_part_of_an_entry() {
     let scratch = Scratch::new();
-    if !keeps(&open(&scratch.cache())) {
+    let backend = open(&scratch.cache());
+    if !keeps(&backend) {
         return;
     }
+    // Its code is in files that have no name.
+    if backend.device_profile().name.contains("SwiftShader") {
+        eprintln!("SwiftShader does not work without room for files: not shown here");
+        return;
+    }
+    drop(backend);
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
@@ -319,12 +326,6 @@ fn a_disk_that_takes_no_bytes_leaves_no_part_of_an_entry() {
         .output_in_background()
         .wait_with_output()
         .unwrap();
-    // A driver may write files for itself, as SwiftShader does for its code, and end the process where it cannot; a failure of
-    // ours is an exit code.
-    if output.status.code().is_none() {
-        eprintln!("this driver does not work without room for files ({}): not shown here", output.status);
-        return;
-    }
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
     // With room again, it is used as if nothing had been.

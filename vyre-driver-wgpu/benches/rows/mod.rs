@@ -4,6 +4,7 @@ mod arithmetic;
 mod graphs;
 mod guards;
 mod kernels;
+mod kind;
 mod packed;
 mod queue;
 #[path = "../raw/mod.rs"]
@@ -11,6 +12,7 @@ mod raw;
 mod tiles;
 mod warm;
 
+pub(crate) use kind::Kind;
 pub(crate) use warm::{Child, Side};
 
 use std::sync::Arc;
@@ -100,17 +102,17 @@ pub(crate) struct Effort {
 pub(crate) fn run(
     backend: &WgpuBackend,
     effort: Effort,
-    only: Option<&str>,
+    only: Option<Kind>,
     child: Child<'_>,
     done: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, BackendError> {
     let bench = Bench { backend, effort, device: backend.device_queue() };
-    let rows: [(&str, Timed<'_>); 24] = [
-        ("tiny", &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true)),
-        ("tiny", &|| bench.tiny("tiny dispatch, host in and out", false)),
-        ("saxpy", &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20)),
-        ("saxpy", &|| bench.saxpy("saxpy 16 M, host in and out", 1 << 24)),
-        ("saxpy", &|| {
+    let rows: [(Kind, Timed<'_>); 24] = [
+        (Kind::Tiny, &|| bench.tiny("tiny dispatch, compiled pipeline, host in and out", true)),
+        (Kind::Tiny, &|| bench.tiny("tiny dispatch, host in and out", false)),
+        (Kind::Saxpy, &|| bench.saxpy("saxpy 1 M, host in and out", 1 << 20)),
+        (Kind::Saxpy, &|| bench.saxpy("saxpy 16 M, host in and out", 1 << 24)),
+        (Kind::Saxpy, &|| {
             bench.resident_saxpy(
                 "resident saxpy 16 M (raw: one element per invocation)",
                 wgsl::SAXPY_SCALAR,
@@ -118,7 +120,7 @@ pub(crate) fn run(
                 1.02,
             )
         }),
-        ("saxpy", &|| {
+        (Kind::Saxpy, &|| {
             bench.resident_saxpy(
                 "resident saxpy 16 M (raw: one vec4 per invocation)",
                 wgsl::SAXPY_VEC4,
@@ -127,7 +129,7 @@ pub(crate) fn run(
             )
         }),
         // 97 % of the raw kernel's bytes per second.
-        ("saxpy", &|| match backend.profile().is_software {
+        (Kind::Saxpy, &|| match backend.profile().is_software {
             false => bench.resident_saxpy(
                 "scalar domain saxpy over 1 GiB (raw: one vec4 per invocation)",
                 wgsl::SAXPY_VEC4,
@@ -141,25 +143,29 @@ pub(crate) fn run(
                 1.0 / 0.97,
             ),
         }),
-        ("saxpy", &|| bench.saxpy_u8()),
-        ("saxpy", &|| bench.saxpy_u16()),
-        ("saxpy", &|| bench.saxpy_f16()),
-        ("sequence", &|| bench.sequence("sequence of 1,000 resident dispatches, one submission", false)),
-        ("sequence", &|| bench.sequence("one resident dispatch repeated 1,000 times, one submission", true)),
-        ("reduction", &|| bench.reduction()),
-        ("matmul", &|| bench.matmul()),
-        ("matmul", &|| bench.blocked_matmul()),
-        ("loop", &|| bench.fused_loop()),
-        ("tiles", &|| bench.tile_matmul()),
-        ("indirect", &|| bench.indirect()),
-        ("graphs", &|| bench.chain()),
-        ("graphs", &|| bench.softmax()),
-        ("graphs", &|| bench.layer_norm()),
-        ("queue", &|| {
+        (Kind::Saxpy, &|| bench.saxpy_u8()),
+        (Kind::Saxpy, &|| bench.saxpy_u16()),
+        (Kind::Saxpy, &|| bench.saxpy_f16()),
+        (Kind::Sequence, &|| bench.sequence("sequence of 1,000 resident dispatches, one submission", false)),
+        (Kind::Sequence, &|| {
+            bench.sequence("one resident dispatch repeated 1,000 times, one submission", true)
+        }),
+        (Kind::Reduction, &|| bench.reduction()),
+        (Kind::Matmul, &|| bench.matmul()),
+        (Kind::Matmul, &|| bench.blocked_matmul()),
+        (Kind::Loop, &|| bench.fused_loop()),
+        (Kind::Tiles, &|| bench.tile_matmul()),
+        (Kind::Indirect, &|| bench.indirect()),
+        (Kind::Graphs, &|| bench.chain()),
+        (Kind::Graphs, &|| bench.softmax()),
+        (Kind::Graphs, &|| bench.layer_norm()),
+        (Kind::Queue, &|| {
             bench.queue("work queue, 131,072 tasks, wide (raw: dispatches by level)", 1 << 17, 1 << 13)
         }),
-        ("queue", &|| bench.queue("work queue, 8,192 tasks, deep (raw: dispatches by level)", 1 << 13, 16)),
-        ("warm", &|| bench.warm_start(child)),
+        (Kind::Queue, &|| {
+            bench.queue("work queue, 8,192 tasks, deep (raw: dispatches by level)", 1 << 13, 16)
+        }),
+        (Kind::Warm, &|| bench.warm_start(child)),
     ];
     let mut all = Vec::new();
     for (_, row) in rows.into_iter().filter(|(kind, _)| only.is_none_or(|only| only == *kind)) {
@@ -171,7 +177,7 @@ pub(crate) fn run(
         done(&row);
         all.push(row);
     }
-    if only.is_none_or(|only| only == "guards") {
+    if only.is_none_or(|only| only == Kind::Guards) {
         all.extend(bench.guards(done)?);
     }
     Ok(all)

@@ -65,7 +65,8 @@ impl<'a> Job<'a> {
             let pipeline = backend.compile_checked(&memo::prepared(program, &launch)?, &options)?;
             Ok((launch, pipeline, resolved))
         };
-        let (launch, pipeline, resolved) = work_out().map_err(|error| named(error, config))?;
+        let (launch, pipeline, resolved) =
+            work_out().map_err(|error: BackendError| error.labeled(config.label.as_deref()))?;
         Ok(Self { launch, pipeline, resolved, sources })
     }
 
@@ -88,7 +89,8 @@ impl<'a> Job<'a> {
             let resolved = resolve(program, &sources, &launch)?;
             Ok((launch, resolved))
         };
-        let (launch, resolved) = work_out().map_err(|error| named(error, config))?;
+        let (launch, resolved) =
+            work_out().map_err(|error: BackendError| error.labeled(config.label.as_deref()))?;
         Ok(Self { launch, pipeline: Arc::clone(pipeline), resolved, sources })
     }
 
@@ -153,11 +155,6 @@ impl<'a> Job<'a> {
         let run = DispatchCommand::with_resolved(self.pipeline, bindings, params, counts, self.resolved);
         Command::Dispatch(run)
     }
-}
-
-/// An error of a dispatch with this configuration.
-pub(super) fn named(error: BackendError, config: &DispatchConfig) -> BackendError {
-    error.labeled(config.label.as_deref())
 }
 
 /// A job's buffers.

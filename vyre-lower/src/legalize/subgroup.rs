@@ -117,24 +117,29 @@ pub(super) fn shuffle_xor(
 
 pub(super) fn shuffle_up(
     w: &mut Writer,
-    op: SubgroupOp,
+    _op: SubgroupOp,
     ty: DataType,
     value: InstId,
     delta: Option<InstId>,
 ) -> InstId {
-    let own = w.subgroup_lane();
-    // Below the first lane it wraps, and is then above every lane; a large distance must not wrap to one that there is.
-    let size = w.hardware(Op::SubgroupSize);
-    let lane = delta.map(|delta| {
-        let near = w.raw(BinaryOp::Min, delta, size);
-        w.raw(BinaryOp::Sub, own, near)
-    });
-    shuffle(w, op, ty, value, lane)
+    // Below the first lane it wraps, and is then above every lane.
+    shuffle_by(w, BinaryOp::Sub, ty, value, delta)
 }
 
 pub(super) fn shuffle_down(
     w: &mut Writer,
-    op: SubgroupOp,
+    _op: SubgroupOp,
+    ty: DataType,
+    value: InstId,
+    delta: Option<InstId>,
+) -> InstId {
+    shuffle_by(w, BinaryOp::Add, ty, value, delta)
+}
+
+/// The value of the lane at a distance.
+fn shuffle_by(
+    w: &mut Writer,
+    direction: BinaryOp,
     ty: DataType,
     value: InstId,
     delta: Option<InstId>,
@@ -144,7 +149,7 @@ pub(super) fn shuffle_down(
     let size = w.hardware(Op::SubgroupSize);
     let lane = delta.map(|delta| {
         let near = w.raw(BinaryOp::Min, delta, size);
-        w.raw(BinaryOp::Add, own, near)
+        w.raw(direction, own, near)
     });
-    shuffle(w, op, ty, value, lane)
+    shuffle(w, SubgroupOp::Shuffle, ty, value, lane)
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), CliError> {
         command.args(["bench", "--first-result", side.name()]);
         Ok(command)
     };
-    let rows = rows::run(&backend, effort, arguments.only.as_deref(), &child, &mut |row| {
+    let rows = rows::run(&backend, effort, arguments.only, &child, &mut |row| {
         if !arguments.json && printed.is_ok() {
             printed = crate::print(&line(row));
         }

@@ -113,9 +113,18 @@ fn too_many(backend: &dyn VyreBackend, case: &mut Case) -> Result<(), Problem> {
     let found = list.transient(12);
     list.upload(found, 0, &counts);
     let dispatch = run(backend, &kernels::count()?, vec![binding])?;
-    list.push(Command::DispatchIndirect { dispatch, counts: whole(found, 12) });
+    list.push(Command::DispatchIndirect { dispatch: dispatch.clone(), counts: whole(found, 12) });
     case.refused("of a command", backend.submit(&list)?.wait(None), is_y)?;
     case.equal("nothing has run", &backend.download_resident(&n)?[..], &[0; 4])?;
+    // Of three runs of one command only the first finds them: what it found is still said.
+    let mut list = CommandList::new();
+    let (found, few, ones) = (list.transient(12), list.transient(12), bytes(&[1, 1, 1]));
+    list.upload(found, 0, &counts);
+    list.upload(few, 0, &ones);
+    let (counts, few) = (whole(found, 12), whole(few, 12));
+    let once = vec![Command::DispatchIndirect { dispatch, counts }, Command::Copy { from: few, to: counts }];
+    list.push(Command::repeat(once, 3));
+    case.refused("of a repeated command", backend.submit(&list)?.wait(None), is_y)?;
     Ok(backend.free(n)?)
 }
 

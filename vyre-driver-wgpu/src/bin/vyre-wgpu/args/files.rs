@@ -6,7 +6,7 @@ use lexopt::Arg;
 use lexopt::prelude::*;
 
 use super::{CliError, Command, common};
-use crate::rows::Side;
+use crate::rows::{Kind, Side};
 
 /// The files and values that a run takes.
 #[derive(Default)]
@@ -83,7 +83,7 @@ pub(crate) struct Inspect {
 pub(crate) struct Bench {
     pub(crate) seconds: u64,
     /// The kind of rows to time; all without it.
-    pub(crate) only: Option<String>,
+    pub(crate) only: Option<Kind>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) json: bool,
     /// Makes this a child process of the warm start's row. Not for users.
@@ -105,28 +105,12 @@ pub(super) fn bench(mut parser: lexopt::Parser) -> Result<Command, CliError> {
     Ok(Command::Bench(bench))
 }
 
-/// The kinds of rows that `bench` has.
-const KINDS: [&str; 12] = [
-    "tiny",
-    "saxpy",
-    "sequence",
-    "reduction",
-    "matmul",
-    "loop",
-    "tiles",
-    "indirect",
-    "graphs",
-    "queue",
-    "warm",
-    "guards",
-];
-
-fn kind_of(name: String) -> Result<String, CliError> {
-    if KINDS.contains(&name.as_str()) {
-        return Ok(name);
-    }
-    let expected = format!("one of {}", KINDS.join(", "));
-    Err(CliError::Value { option: "--only".to_owned(), got: name, expected })
+fn kind_of(name: String) -> Result<Kind, CliError> {
+    Kind::named(&name).map_err(|expected| CliError::Value {
+        option: "--only".to_owned(),
+        got: name,
+        expected,
+    })
 }
 
 pub(super) fn check(mut parser: lexopt::Parser) -> Result<Command, CliError> {
