@@ -1,15 +1,18 @@
 //! Dead code: what nothing observes is not run, and what cannot run is removed.
 //!
-//! Observed are stores to buffers and shared arrays, atomics, tile ops, barriers, traps, returns, and `while` loops
+//! Observed are stores to buffers and shared arrays, atomics, tile ops, barriers, traps, and `while` loops
 //! that may not end, which are all but those that count a variable up to a constant. From there, what they read is live:
 //! expressions, the loads, variable reads and
 //! subgroup ops whose results they use, every write to a variable or private array that is read, and the
-//! blocks around all of it. A `break` or `continue` is live if its loop is.
+//! blocks around all of it. A `break` or `continue` is live if its loop is, and a `return` if it keeps something live
+//! from running: what stands after it, or with it in a loop.
 //!
 //! * A branch on a constant becomes the block that it takes; a counted loop of constant bounds with no trip
 //!   goes; of a `while` whose condition is `false` the head stays, once.
 //! * An access at a constant index that its array never has goes, and reads as 0.
 //! * What is not live goes, with variables that are no longer declared.
+
+use std::collections::VecDeque;
 
 use vyre_spec::Value;
 use vyre_spec::ops::BinaryOp;
@@ -156,6 +159,7 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
     let mut var_writes = vec![Vec::new(); program.vars().len()];
     let mut private_writes = vec![Vec::new(); program.privates().len()];
     let mut jumps = vec![Vec::new(); program.nodes().len()];
+    let mut returns = Returns::new(program, tree);
     let (mut tasks, mut whiles) = (Vec::new(), Vec::new());
     for (id, node) in ids(program).filter(|&(id, _)| in_reach(id) && fates[id.index()] != Fate::Gone) {
         match *node {
@@ -166,9 +170,9 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
                     jumps[holder.index()].push(id);
                 }
             }
+            Node::Return => returns.in_order.push_back(id),
             Node::Store { .. }
             | Node::Atomic { .. }
-            | Node::Return
             | Node::Barrier { .. }
             | Node::Fence { .. }
             | Node::Tile { .. }
@@ -203,6 +207,7 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
                     tasks.extend(node.operands().map(Task::Expr));
                 }
                 tasks.extend(jumps[id.index()].drain(..).map(Task::Node));
+                tasks.extend(returns.before(id).map(Task::Node));
                 let parent = tree.parents[tree.node_regions[id.index()].index()];
                 tasks.extend(parent.map(|(holder, _)| Task::Node(holder)));
                 match *node {
@@ -218,6 +223,41 @@ fn live(program: &Program, tree: &Tree, fates: &[Fate]) -> Vec<bool> {
         }
     }
     live
+}
+
+/// The returns that are not known to be live.
+struct Returns {
+    /// As the text has them.
+    in_order: VecDeque<NodeId>,
+    /// Of each node, the last one that can run after it has: the last of the outermost loop around it, or itself.
+    last: Vec<NodeId>,
+}
+
+impl Returns {
+    fn new(program: &Program, tree: &Tree) -> Self {
+        let mut last: Vec<NodeId> = ids(program).map(|(id, _)| id).collect();
+        // Nodes are numbered in text order.
+        let mut end = None;
+        for (id, node) in ids(program) {
+            if end.is_none_or(|end| id >= end) {
+                end = match *node {
+                    Node::For { body, .. } | Node::While { body, .. } => Some(tree.end(body)),
+                    _ => None,
+                };
+            }
+            if let Some(end) = end {
+                last[id.index()] = NodeId::new(end.raw().saturating_sub(1).max(id.raw()));
+            }
+        }
+        Self { in_order: VecDeque::new(), last }
+    }
+
+    /// Takes those that can keep a node from running.
+    fn before(&mut self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let last = self.last[node.index()];
+        let count = self.in_order.iter().take_while(|&&id| id <= last).count();
+        self.in_order.drain(..count)
+    }
 }
 
 /// Whether a `while` surely ends: it goes on only while a variable is below a constant, and each trip begins with adding 1
