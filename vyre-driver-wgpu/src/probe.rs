@@ -62,6 +62,8 @@ pub(crate) fn quirks(generation: &Arc<Generation>) -> Result<Quirks, BackendErro
     // NVIDIA's compiler (580) spoils other integers, loop counters too, of kernels that convert floats to 64-bit integers or
     // divide those, in some and not in others: what a probe shows would be chance.
     quirks.clobbers_wide = info.vendor == NVIDIA && info.backend == wgpu::Backend::Vulkan;
+    // It crashes, and the process with it, on some programs with a return inside branches and a loop after that.
+    quirks.fails_on_returns = quirks.clobbers_wide;
     // The compiler of a software driver was seen to abort on programs with its conversions of halves.
     quirks.loses_halves |= info.device_type == wgpu::DeviceType::Cpu;
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(key, quirks);
@@ -191,6 +193,7 @@ fn judge(results: [u32; RESULTS]) -> Quirks {
         loses_special_values: special == 0,
         loses_halves: !halves.iter().zip(HALVES).all(is_half),
         clobbers_wide: false,
+        fails_on_returns: false,
         flushes_subnormals: half != (least * 0.5).to_bits() || doubled != (subnormal + subnormal).to_bits(),
     }
 }
@@ -247,8 +250,9 @@ mod tests {
         println!("{}: {results:x?}", backend.adapter_info().name);
         let quirks = vyre_driver::VyreBackend::profile(&backend).quirks;
         // A software driver's halves are not taken whatever it shows.
-        let Quirks { loses_halves: halves, clobbers_wide, .. } = quirks;
-        assert_eq!(Quirks { loses_halves: halves, clobbers_wide, ..judge(results) }, quirks);
+        let Quirks { loses_halves: halves, clobbers_wide, fails_on_returns, .. } = quirks;
+        let known = Quirks { loses_halves: halves, clobbers_wide, fails_on_returns, ..judge(results) };
+        assert_eq!(known, quirks);
         assert!(halves >= judge(results).loses_halves);
     }
 

@@ -51,6 +51,7 @@ impl ProfileDigest {
                     loses_special_values,
                     loses_halves,
                     clobbers_wide,
+                    fails_on_returns,
                     flushes_subnormals,
                 },
             subgroup_size,
@@ -77,6 +78,7 @@ impl ProfileDigest {
             loses_special_values,
             loses_halves,
             clobbers_wide,
+            fails_on_returns,
             flushes_subnormals,
         ] {
             out.u8(u8::from(*flag));

@@ -17,6 +17,7 @@ mod merge;
 mod pairs;
 mod place;
 mod prologue;
+mod returns;
 mod tile;
 mod trap;
 mod types;

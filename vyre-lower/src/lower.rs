@@ -22,6 +22,7 @@ use crate::legalize;
 use crate::merge::merge;
 use crate::pairs;
 use crate::place::Placement;
+use crate::returns;
 use crate::tile;
 use crate::trap::TripCounter;
 use crate::types;
@@ -398,6 +399,9 @@ impl<'a, 'r> Lowering<'a, 'r> {
             return Err(LowerError::Unsupported { op: op.to_owned(), ty: Some(ty), device, missing });
         }
         merge(&mut self.w, &mut self.bindings);
+        if profile.quirks.fails_on_returns {
+            returns::remove(&mut self.w);
+        }
         let fields = self.w.finish();
         let immediates = !fields.is_empty()
             && profile.capabilities.contains(Capability::Immediates)

@@ -127,6 +127,8 @@ pub struct Quirks {
     /// Conversions between floats and 64-bit integers, and divisions of those, may spoil other values of a kernel; so may any
     /// op on such integers where there are 64-bit floats.
     pub clobbers_wide: bool,
+    /// The driver's compiler may crash on a `return` inside branches and loops.
+    pub fails_on_returns: bool,
     /// The driver flushes subnormal f32 results or operands to zero.
     pub flushes_subnormals: bool,
 }

@@ -122,6 +122,7 @@ mod tests {
             quirks(|quirks| quirks.loses_special_values = true),
             quirks(|quirks| quirks.loses_halves = true),
             quirks(|quirks| quirks.clobbers_wide = true),
+            quirks(|quirks| quirks.fails_on_returns = true),
             quirks(|quirks| quirks.flushes_subnormals = true),
             // Where one text ends and the next begins matters.
             DeviceProfile { name: "ab".into(), driver: "c".into(), ..base() },
@@ -161,7 +162,7 @@ mod tests {
             }
         }
         assert_eq!(keys.len(), count);
-        assert_eq!(count, 2 * 10 * (29 + Capability::ALL.len()));
+        assert_eq!(count, 2 * 10 * (30 + Capability::ALL.len()));
     }
 
     #[test]

@@ -53,7 +53,7 @@ mod tests {
             // Strings are delimited: what one ends with is not what the next begins with.
             feature_key("a1", "", &profile, &options),
         ];
-        let profiles: [fn(&mut DeviceProfile); 24] = [
+        let profiles: [fn(&mut DeviceProfile); 25] = [
             |p| p.backend.push('x'),
             |p| p.name.push('x'),
             |p| p.driver.push('x'),
@@ -68,6 +68,7 @@ mod tests {
             |p| p.quirks.loses_special_values = true,
             |p| p.quirks.loses_halves = true,
             |p| p.quirks.clobbers_wide = true,
+            |p| p.quirks.fails_on_returns = true,
             |p| p.quirks.flushes_subnormals = true,
             |p| p.subgroup_size = None,
             |p| p.max_workgroup_size[1] += 1,

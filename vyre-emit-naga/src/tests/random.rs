@@ -21,6 +21,7 @@ fn profiles() -> [DeviceProfile; 3] {
         folds_self_comparison: true,
         loses_large_divisors: true,
         loses_special_values: true,
+        fails_on_returns: true,
         ..Quirks::default()
     };
     [rich, poor, DeviceProfile { quirks, ..reference }]

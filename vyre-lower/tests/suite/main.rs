@@ -14,6 +14,7 @@ mod merges;
 mod ops;
 mod programs;
 mod random;
+mod returns;
 mod shapes;
 mod tiles;
 mod vectors;

@@ -144,6 +144,7 @@ const QUIRKS: [Quirks; 2] = [
         loses_special_values: false,
         loses_halves: false,
         clobbers_wide: false,
+        fails_on_returns: false,
         flushes_subnormals: false,
     },
     Quirks {
@@ -155,6 +156,7 @@ const QUIRKS: [Quirks; 2] = [
         loses_special_values: true,
         loses_halves: true,
         clobbers_wide: true,
+        fails_on_returns: true,
         flushes_subnormals: false,
     },
 ];

@@ -63,6 +63,7 @@ fn chosen(report: &AdapterReport, choice: Choice, profile: &DeviceProfile) -> St
         quirks
             .clobbers_wide
             .then(|| "the driver's conversions and divisions of 64-bit integers spoil other values: words are used".into()),
+        quirks.fails_on_returns.then(|| "the driver's compiler crashes on some returns: there are none".into()),
         quirks.flushes_subnormals.then(|| "the driver flushes subnormal floats to zero".into()),
     ]
     .into_iter()
@@ -137,6 +138,7 @@ fn machine_readable(adapters: &[AdapterReport]) -> Result<(), CliError> {
                 "loses_special_values": profile.quirks.loses_special_values,
                 "loses_halves": profile.quirks.loses_halves,
                 "clobbers_wide": profile.quirks.clobbers_wide,
+                "fails_on_returns": profile.quirks.fails_on_returns,
                 "flushes_subnormals": profile.quirks.flushes_subnormals,
             },
         })
